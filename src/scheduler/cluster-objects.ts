@@ -21,13 +21,15 @@ import {
   VolumeAttachments,
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
-import type { DeviceClass } from '../api/gen/resource-v1.ts';
+import type { DeviceClass, ResourceClaim } from '../api/gen/resource-v1.ts';
 import type { VolumeAttachment } from '../api/gen/storage-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { createOptionalInformer, type OptionalInformerDeps } from '../client/optional-informer.ts';
-import { DEVICE_CLASS_RESOURCES } from '../component-helpers/resource-claims.ts';
+import { DEVICE_CLASS_RESOURCES, isExtendedClaim, isExtendedClaimOf } from '../component-helpers/resource-claims.ts';
+import { controllerOf } from '../component-helpers/owner-references.ts';
 import { withRuleTaints } from '../component-helpers/device-taint-rules.ts';
+import { DeviceUse } from './devices/device-use.ts';
 import type { ClusterObjects } from './framework/plugin-deps.ts';
 import { createServiceSiblings, createSiblingSelector, selectingServices } from './framework/sibling-selector.ts';
 import type { ClusterEvent, LookedUpKind } from './queue/cluster-event.ts';
@@ -41,6 +43,7 @@ export interface FollowedObjects extends ClusterObjects {
 
 const CLASSES_BY_RESOURCE = 'extended-resource';
 const ATTACHMENTS_BY_NODE = 'attached-to';
+const EXTENDED_CLAIMS = 'extended-claim-owner';
 
 function followAttachments({ informers }: OptionalInformerDeps): Informer<VolumeAttachment> {
   const attachments = informers.informer(VolumeAttachments);
@@ -57,6 +60,46 @@ function followDeviceClasses({ informers }: OptionalInformerDeps): Informer<Devi
   return deviceClasses;
 }
 
+/** What pods are spread by. */
+function followOwners({ informers }: OptionalInformerDeps): Parameters<typeof createSiblingSelector>[0] {
+  return {
+    services: informers.informer(Services),
+    replicationControllers: informers.informer(ReplicationControllers),
+    replicaSets: informers.informer(ReplicaSets),
+    statefulSets: informers.informer(StatefulSets),
+  };
+}
+
+function followDeviceUse(claims: Informer<ResourceClaim>): DeviceUse {
+  const use = new DeviceUse();
+  claims.addIndex(EXTENDED_CLAIMS, (claim) => {
+    const owner = isExtendedClaim(claim) ? controllerOf(claim) : undefined;
+    return owner === undefined ? [] : [owner.uid];
+  });
+  claims.addHandler({
+    onAdd: (claim) => use.set(claim),
+    onUpdate(before, claim) {
+      if (before.metadata.uid !== claim.metadata.uid) use.delete(before);
+      use.set(claim);
+    },
+    onDelete: (claim) => use.delete(claim),
+  });
+  return use;
+}
+
+/** The list, made again after a change of what it is made of. */
+function listUntilChange<T>(
+  sources: readonly { addHandler(handler: { onAdd(): void; onUpdate(): void; onDelete(): void }): unknown }[],
+  make: () => readonly T[],
+): () => readonly T[] {
+  let list: readonly T[] | undefined;
+  const forget = (): void => {
+    list = undefined;
+  };
+  for (const source of sources) source.addHandler({ onAdd: forget, onUpdate: forget, onDelete: forget });
+  return () => (list ??= make());
+}
+
 /** Makes the informers; they run when the factory is started. */
 export function followClusterObjects(deps: OptionalInformerDeps): FollowedObjects {
   const { informers } = deps;
@@ -70,6 +113,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
   const attachments = followAttachments(deps);
   const capacities = informers.informer(CSIStorageCapacities);
   const resourceClaims = informers.informer(ResourceClaims);
+  const deviceUse = followDeviceUse(resourceClaims);
   const slices = informers.informer(ResourceSlices);
   const deviceClasses = followDeviceClasses(deps);
   const lookedUp = {
@@ -85,14 +129,10 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     'device-class': deviceClasses,
   } satisfies Record<LookedUpKind, unknown>;
   const taintRules = createOptionalInformer(deps, DeviceTaintRules);
+  const resourceSlices = listUntilChange([slices, taintRules], () => withRuleTaints(slices.list(), taintRules.list()));
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
-  const owners = {
-    services: informers.informer(Services),
-    replicationControllers: informers.informer(ReplicationControllers),
-    replicaSets: informers.informer(ReplicaSets),
-    statefulSets: informers.informer(StatefulSets),
-  };
+  const owners = followOwners(deps);
   return {
     pod: (namespace, name) => pods.get({ namespace, name }),
     claim: (namespace, name) => claims.get({ namespace, name }),
@@ -104,8 +144,10 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     attachmentsTo: (node) => attachments.byIndex(ATTACHMENTS_BY_NODE, node),
     storageCapacities: () => capacities.list(),
     resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
-    resourceClaims: () => resourceClaims.list(),
-    resourceSlices: () => withRuleTaints(slices.list(), taintRules.list()),
+    extendedClaimOf: (pod) =>
+      resourceClaims.byIndex(EXTENDED_CLAIMS, pod.metadata.uid).find((claim) => isExtendedClaimOf(claim, pod)),
+    deviceUse: () => deviceUse,
+    resourceSlices,
     deviceClass: (name) => deviceClasses.get({ name }),
     extendedResourceClass: (resource) => newestOf(deviceClasses.byIndex(CLASSES_BY_RESOURCE, resource)),
     storageClass: (name) => classes.get({ name }),

@@ -5,6 +5,7 @@ import type { Stored } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { deviceUseOf } from './devices/device-use.ts';
 import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 
@@ -63,7 +64,8 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     attachmentsTo: () => [],
     storageCapacities: () => [],
     resourceClaim: () => undefined,
-    resourceClaims: () => [],
+    extendedClaimOf: () => undefined,
+    deviceUse: () => deviceUseOf([]),
     resourceSlices: () => [],
     deviceClass: () => undefined,
     extendedResourceClass: () => undefined,

@@ -5,6 +5,7 @@ import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ContainerStatus, Pod } from '../api/gen/core-v1.ts';
 import { firstBy, firstByName } from '../base/first-by.ts';
 import { allSteps } from '../base/steps.ts';
+import { claimNamesOf, isServedByClaim } from '../component-helpers/resource-claims.ts';
 import { anyHostPortsCollide } from '../component-helpers/host-ports.ts';
 import { aggregateRules } from '../controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts';
 import { addTopologyHints } from '../controllers/endpointslice/topology-hints.ts';
@@ -45,6 +46,17 @@ test('colliding host ports are found', () => {
   assert.equal(anyHostPortsCollide(ports('1.1.1.1', 0), ports('1.1.1.1', COUNT - 1)), true);
   assert.equal(anyHostPortsCollide(ports('0.0.0.0', 0), ports('1.1.1.1', COUNT - 1)), true);
   assert.equal(anyHostPortsCollide(ports('1.1.1.1', 0), ports('0.0.0.0', COUNT - 1)), true);
+});
+
+test('claims of a pod, and resources that claims serve, are looked up', () => {
+  const resourceClaims = numbered((at) => ({ name: `c${at}`, resourceClaimTemplateName: 't' }));
+  const resourceClaimStatuses = numbered((at) => ({ name: `c${at}`, resourceClaimName: `made-${at}` }));
+  const requestMappings = numbered((at) => ({ containerName: `c${at}`, resourceName: 'a.b/c', requestName: 'r' }));
+  const status = { resourceClaimStatuses, extendedResourceClaimStatus: { resourceClaimName: 'x', requestMappings } };
+  const pod = { metadata: { name: 'p' }, spec: { containers: [], resourceClaims }, status } as Pod;
+  assert.equal(claimNamesOf(pod).length, COUNT + 1);
+  assert.ok(resourceClaims.every(({ name }) => isServedByClaim(pod, 'a.b/c', name)));
+  assert.equal(isServedByClaim(pod, 'a.b/c', 'other'), false);
 });
 
 test('rules of aggregated roles are merged', () => {

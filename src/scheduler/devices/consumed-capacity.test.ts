@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CapacityRequestPolicy, Device } from '../../api/gen/resource-v1.ts';
-import { consumptionOf, usedDevices, type Amounts } from './consumed-capacity.ts';
+import { consumptionOf, type Amounts } from './consumed-capacity.ts';
+import { deviceUseOf } from './device-use.ts';
 
 const DRIVER = 'net.example.com';
 
@@ -42,7 +43,13 @@ test('counts allocations of claims: whole devices, shares, and no admin access',
     { ...base, device: 'x', shareID: '2', consumedCapacity: { memory: '512Mi' } },
     { ...base, device: 'v', adminAccess: true },
   ];
-  const { inUse, shares } = usedDevices([{ devices: { results } }, {}]);
-  assert.deepEqual([...inUse], [`${DRIVER}/p/w`]);
-  assert.deepEqual([...shares], [[`${DRIVER}/p/x`, { memory: '1536Mi' }]]);
+  const claim = { metadata: { uid: 'a' }, spec: {}, status: { allocation: { devices: { results } } } };
+  const use = deviceUseOf([claim, { metadata: { uid: 'b' }, spec: {}, status: { allocation: {} } }]);
+  const used = () => ['v', 'w', 'x'].filter((name) => use.inUse.has(`${DRIVER}/p/${name}`));
+  const shared = () => use.shares.get(`${DRIVER}/p/x`);
+  assert.deepEqual([used(), shared()], [['w'], { memory: '1536Mi' }]);
+  use.set({ ...claim, status: { allocation: { devices: { results: results.slice(2) } } } });
+  assert.deepEqual([used(), shared()], [[], { memory: '512Mi' }]);
+  use.delete(claim);
+  assert.deepEqual([used(), shared(), use.claim('a')], [[], undefined, undefined]);
 });

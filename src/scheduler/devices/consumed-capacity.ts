@@ -2,12 +2,7 @@
  * Devices that several allocations share, each with a part of their capacity. Pure. Upstream: the consumable capacity of
  * structured/internal (gate DRAConsumableCapacity).
  */
-import type {
-  AllocationResult,
-  CapacityRequestPolicy,
-  Device,
-  DeviceRequestAllocationResult,
-} from '../../api/gen/resource-v1.ts';
+import type { CapacityRequestPolicy, Device } from '../../api/gen/resource-v1.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -15,7 +10,6 @@ import {
   parseQuantity,
   subtractQuantities,
 } from '../../api/quantity.ts';
-import { deviceKey } from './device-pools.ts';
 
 /** Amounts by capacity name. */
 export type Amounts = Readonly<Record<string, string>>;
@@ -80,24 +74,4 @@ export function changedShares(shares: Amounts | undefined, by: Amounts, sign: 1 
     ...shares,
     ...Object.fromEntries(Object.entries(by).map(([name, amount]) => [name, change(shares?.[name] ?? '0', amount)])),
   };
-}
-
-/**
- * Devices that allocations use: exclusive ones by key, and the consumption of shared ones. Allocations with admin
- * access use nothing.
- */
-export function usedDevices(allocations: Iterable<AllocationResult>): {
-  inUse: Set<string>;
-  shares: Map<string, Amounts>;
-} {
-  const inUse = new Set<string>();
-  const shares = new Map<string, Amounts>();
-  const note = (result: DeviceRequestAllocationResult): void => {
-    const key = deviceKey(result);
-    if (result.adminAccess === true) return;
-    if (result.shareID === undefined) inUse.add(key);
-    else shares.set(key, changedShares(shares.get(key), result.consumedCapacity ?? {}, 1));
-  };
-  for (const { devices } of allocations) for (const result of devices?.results ?? []) note(result);
-  return { inUse, shares };
 }

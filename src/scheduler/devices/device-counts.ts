@@ -4,14 +4,15 @@
  * Differs: incomplete pools are not counted, as in allocation; allocations that are not written yet are not seen.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
+import type { Device, DeviceClass } from '../../api/gen/resource-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import type { ClusterObjects } from '../framework/plugin-deps.ts';
-import { usedDevices } from './consumed-capacity.ts';
 import { allDevices, isReachable } from './device-pools.ts';
 import { deviceTest, type DeviceTest } from './device-selectors.ts';
 
 /** Where devices are looked up. */
-export type DeviceLookups = Pick<ClusterObjects, 'extendedResourceClass' | 'resourceClaims' | 'resourceSlices'>;
+export type DeviceLookups = Pick<ClusterObjects, 'extendedResourceClass' | 'deviceUse' | 'resourceSlices'>;
 
 /** Counts devices of a node by resource name; undefined: the resource has no device class, or its selectors fail. */
 export type DeviceCounts = (
@@ -29,14 +30,12 @@ export function countDevices(lookups: DeviceLookups, resources: readonly string[
   const tests = new Map(
     resources.flatMap((name): [string, DeviceTest][] => {
       const deviceClass = mayBeDevices(name) ? lookups.extendedResourceClass(name) : undefined;
-      return deviceClass === undefined ? [] : [[name, lazyTest(deviceClass.spec.selectors ?? [])]];
+      return deviceClass === undefined ? [] : [[name, testOf(deviceClass)]];
     }),
   );
   if (tests.size === 0) return undefined;
   const byNode = Map.groupBy(allDevices(lookups.resourceSlices()).devices, ({ nodeName }) => nodeName ?? '');
-  const { inUse, shares } = usedDevices(
-    lookups.resourceClaims().flatMap(({ status }) => (status?.allocation === undefined ? [] : status.allocation)),
-  );
+  const { inUse, shares } = lookups.deviceUse();
   return (node, resource) => {
     const matches = tests.get(resource);
     if (matches === undefined) return undefined;
@@ -50,8 +49,11 @@ export function countDevices(lookups: DeviceLookups, resources: readonly string[
   };
 }
 
-/** A selector that does not compile fails when it is first evaluated, like one that fails at run time. */
-function lazyTest(selectors: Parameters<typeof deviceTest>[0]): DeviceTest {
-  let test: DeviceTest | undefined;
-  return (driver, device) => (test ??= deviceTest(selectors))(driver, device);
+/** Verdicts about devices, by class. */
+const verdicts = new WeakMap<DeviceClass, WeakMap<Device, boolean>>();
+
+function testOf(deviceClass: DeviceClass): DeviceTest {
+  const test = deviceTest(deviceClass.spec.selectors ?? []);
+  const ofClass = getOrMake(verdicts, deviceClass, () => new WeakMap<Device, boolean>());
+  return (driver, device) => getOrMake(ofClass, device, () => test(driver, device));
 }

@@ -2,6 +2,8 @@
 import type { Node, NodeSelector } from '../../api/gen/core-v1.ts';
 import type { AllocationResult, Device, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
+import { appendAll } from '../../base/lists.ts';
 import type { Stored } from '../../api/object.ts';
 import { someTermMatches } from '../../component-helpers/node-affinity.ts';
 
@@ -28,13 +30,18 @@ export function deviceKey(device: { readonly driver: string; readonly pool: stri
   return `${device.driver}/${device.pool}/${device.device}`;
 }
 
+const counterUses = new WeakMap<PoolDevice, readonly (readonly [key: string, amount: number])[]>();
+
 /** The device's use of its pool's shared counters, by key. */
-export function counterUse({ driver, pool, device }: PoolDevice): [string, number][] {
-  return (device.consumesCounters ?? []).flatMap(({ counterSet, counters }) =>
-    Object.entries(counters).map(([name, { value }]): [string, number] => [
-      `${driver}/${pool}/${counterSet}/${name}`,
-      quantityValue(value),
-    ]),
+export function counterUse(poolDevice: PoolDevice): readonly (readonly [key: string, amount: number])[] {
+  const { driver, pool, device } = poolDevice;
+  return getOrMake(counterUses, poolDevice, () =>
+    (device.consumesCounters ?? []).flatMap(({ counterSet, counters }) =>
+      Object.entries(counters).map(([name, { value }]): [string, number] => [
+        `${driver}/${pool}/${counterSet}/${name}`,
+        quantityValue(value),
+      ]),
+    ),
   );
 }
 
@@ -51,58 +58,91 @@ function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
   return [...pools.values()].filter((pool) => pool.length >= pool[0]!.spec.pool.resourceSliceCount);
 }
 
-/** Every device of every complete pool. */
+const poolsOf = new WeakMap<readonly ResourceSlice[], NodeDevices>();
+
+/** Every device of every complete pool; remembered for the list. */
 export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
-  const counters = new Map<string, number>();
-  const devices: PoolDevice[] = [];
-  for (const { spec } of wholePools(slices).flat()) {
-    const pool = spec.pool.name;
-    for (const set of spec.sharedCounters ?? [])
-      for (const [name, { value }] of Object.entries(set.counters))
-        counters.set(`${spec.driver}/${pool}/${set.name}/${name}`, quantityValue(value));
-    for (const device of spec.devices ?? []) {
-      const place = spec.perDeviceNodeSelection === true ? device : spec;
-      devices.push({
-        driver: spec.driver,
-        pool,
-        device,
-        key: deviceKey({ driver: spec.driver, pool, device: device.name }),
-        nodeName: place.nodeName,
-        nodeSelector: place.nodeSelector,
-      });
+  return getOrMake(poolsOf, slices, () => {
+    const counters = new Map<string, number>();
+    const devices: PoolDevice[] = [];
+    for (const slice of wholePools(slices).flat()) {
+      const { spec } = slice;
+      for (const set of spec.sharedCounters ?? [])
+        for (const [name, { value }] of Object.entries(set.counters))
+          counters.set(`${spec.driver}/${spec.pool.name}/${set.name}/${name}`, quantityValue(value));
+      appendAll(devices, devicesOf(slice));
     }
-  }
-  return { devices, counters };
+    return { devices, counters };
+  });
+}
+
+const sliceDevices = new WeakMap<ResourceSlice, readonly PoolDevice[]>();
+
+function devicesOf(slice: ResourceSlice): readonly PoolDevice[] {
+  return getOrMake(sliceDevices, slice, () => {
+    const { driver, pool, devices = [], perDeviceNodeSelection } = slice.spec;
+    return devices.map((device) => {
+      const { nodeName, nodeSelector } = perDeviceNodeSelection === true ? device : slice.spec;
+      const key = deviceKey({ driver, pool: pool.name, device: device.name });
+      return { driver, pool: pool.name, device, key, nodeName, nodeSelector };
+    });
+  });
 }
 
 interface ByNode {
   /** Indexes into the list of devices, by the node that they are local to. */
   readonly local: Map<string, number[]>;
   readonly others: number[];
+  /** Devices that use shared counters, by `driver/pool`. */
+  readonly counting: Map<string, PoolDevice[]>;
 }
 
 const byNode = new WeakMap<NodeDevices, ByNode>();
 
 /** Devices that the node can reach, in pool order. Devices local to other nodes are not examined. */
 export function reachableDevices(node: Stored<Node>, pools: NodeDevices): PoolDevice[] {
-  let known = byNode.get(pools);
-  if (known === undefined) byNode.set(pools, (known = indexByNode(pools.devices)));
-  const { local, others } = known;
+  const { local, others } = getOrMake(byNode, pools, () => indexByNode(pools.devices));
   const own = local.get(node.metadata.name) ?? [];
-  const shared = others.filter((at) => isReachable(node, pools.devices[at]!));
+  // The devices of a slice share its selector.
+  const verdicts = new Map<NodeSelector | undefined, boolean>();
+  const shared = others.filter((at) => {
+    const device = pools.devices[at]!;
+    return getOrMake(verdicts, device.nodeSelector, () => isReachable(node, device));
+  });
   const places = shared.length === 0 ? own : [...own, ...shared].sort((a, b) => a - b);
   return places.map((at) => pools.devices[at]!);
 }
 
+/** The amounts of shared counters that are used in the pools of these devices. */
+export function usedCounters(
+  devices: readonly PoolDevice[],
+  pools: NodeDevices,
+  isUsed: (key: string) => boolean,
+): Map<string, number> {
+  const used = new Map<string, number>();
+  const { counting } = getOrMake(byNode, pools, () => indexByNode(pools.devices));
+  if (counting.size === 0) return used;
+  for (const pool of new Set(devices.map(poolKey)))
+    for (const device of counting.get(pool) ?? [])
+      if (isUsed(device.key))
+        for (const [key, amount] of counterUse(device)) used.set(key, (used.get(key) ?? 0) + amount);
+  return used;
+}
+
+const poolKey = ({ driver, pool }: PoolDevice): string => `${driver}/${pool}`;
+
 function indexByNode(devices: readonly PoolDevice[]): ByNode {
   const local = new Map<string, number[]>();
+  const counting = new Map<string, PoolDevice[]>();
   const others: number[] = [];
-  for (const [at, { nodeName }] of devices.entries()) {
+  for (const [at, poolDevice] of devices.entries()) {
+    const { nodeName, device } = poolDevice;
     if (nodeName === undefined || nodeName === '') others.push(at);
-    else if (local.has(nodeName)) local.get(nodeName)!.push(at);
-    else local.set(nodeName, [at]);
+    else getOrMake(local, nodeName, (): number[] => []).push(at);
+    if ((device.consumesCounters ?? []).length > 0)
+      getOrMake(counting, poolKey(poolDevice), (): PoolDevice[] => []).push(poolDevice);
   }
-  return { local, others };
+  return { local, others, counting };
 }
 
 /** Whether the node can reach the device. */

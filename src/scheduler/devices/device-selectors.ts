@@ -2,13 +2,20 @@
 import type { Device, DeviceAttribute, DeviceSelector } from '../../api/gen/resource-v1.ts';
 import type { Program } from '../../api/cel/compile.ts';
 import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, DEVICE_TYPE } from '../../api/cel/device-types.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import { Meter } from '../../api/cel/meter.ts';
 
 /**
- * Whether a device of a driver is selected. Throws the expression's error, and RuntimeError when it exceeds its cost
- * limit.
+ * Whether a device of a driver is selected. Throws the expression's error, CompileError, and RuntimeError when it exceeds its
+ * cost limit. `spend` is called with the work of each expression that was compiled or evaluated, in units of some 50 ns; it may
+ * throw to end the test.
  */
-export type DeviceTest = (driver: string, device: Device) => boolean;
+export type DeviceTest = (driver: string, device: Device, spend?: (work: number) => void) => boolean;
+
+/** Work of compiling a character. */
+const COMPILE_WORK = 16;
+/** Work of starting an evaluation. */
+const RUN_WORK = 12;
 
 const programs = new Map<string, Program>();
 
@@ -23,19 +30,43 @@ function programOf(expression: string): Program {
   return program;
 }
 
-/** A test that requires all selectors. @throws CompileError */
+/** A test that requires all selectors. An expression is compiled when the test first comes to it. */
 export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
-  const all = selectors.flatMap(({ cel }) => (cel === undefined ? [] : programOf(cel.expression)));
-  return (driver, device) => {
-    if (all.length === 0) return true;
-    const value = DEVICE_TYPE.value({
+  const expressions = selectors.flatMap(({ cel }) => cel?.expression ?? []);
+  const compiled: Program[] = [];
+  const program = (at: number, spend: (work: number) => void): Program => {
+    if (compiled[at] === undefined) {
+      spend(expressions[at]!.length * COMPILE_WORK);
+      compiled[at] = programOf(expressions[at]!);
+    }
+    return compiled[at];
+  };
+  return (driver, device, spend = () => undefined) => {
+    if (expressions.length === 0) return true;
+    const variables = { device: deviceValue(driver, device) };
+    return expressions.every((_, at) => {
+      const selector = program(at, spend);
+      const meter = new Meter(DEVICE_SELECTOR_COST_LIMIT);
+      try {
+        return selector.run(variables, meter) === true;
+      } finally {
+        spend(meter.spent + RUN_WORK);
+      }
+    });
+  };
+}
+
+const deviceValues = new WeakMap<Device, unknown>();
+
+function deviceValue(driver: string, device: Device): unknown {
+  return getOrMake(deviceValues, device, () =>
+    DEVICE_TYPE.value({
       driver,
       allowMultipleAllocations: device.allowMultipleAllocations ?? false,
       attributes: nested(device.attributes, driver, (attribute) => attribute),
       capacity: nested(device.capacity, driver, ({ value: quantity }) => quantity),
-    });
-    return all.every((program) => program.run({ device: value }, new Meter(DEVICE_SELECTOR_COST_LIMIT)) === true);
-  };
+    }),
+  );
 }
 
 /** Groups qualified names by domain; a name without a domain has the driver's. */

@@ -1,4 +1,5 @@
 /** What scheduler plugins may use: client, clock, recorder, and listers of other objects. */
+import type { DeviceUse } from '../devices/device-use.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
@@ -34,7 +35,11 @@ export interface ClusterObjects {
   readonly attachmentsTo: (nodeName: string) => readonly VolumeAttachment[];
   readonly storageCapacities: () => readonly CSIStorageCapacity[];
   readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
-  readonly resourceClaims: () => readonly ResourceClaim[];
+  /** The claim that the scheduler made for extended resources of the pod. */
+  readonly extendedClaimOf: (pod: Stored<Pod>) => ResourceClaim | undefined;
+  /** The devices that claims have. */
+  readonly deviceUse: () => DeviceUse;
+  /** The same list until a slice changes. */
   readonly resourceSlices: () => readonly ResourceSlice[];
   readonly deviceClass: (name: string) => DeviceClass | undefined;
   /** The device class with the extended resource's name; the newest of several. */

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../api/gen/core-v1.ts';
-import type { Device, DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import type { Device, DeviceClass, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { stored } from '../../api/stored-fixture.ts';
+import { deviceUseOf } from '../devices/device-use.ts';
 import { NodeInfo } from '../cache/node-info.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { defaultArgs, type FitArgs } from '../config/plugin-args.ts';
@@ -48,13 +49,14 @@ describe('scores by an extended resource', () => {
       slice('far', [device('1', 'a')], { nodeName: 'm' }),
       slice('shared', [device('1', 'b')], { allNodes: true }),
     ],
-    resourceClaims: (): ResourceClaim[] => [
-      {
-        metadata: { name: 'c', namespace: 'x' },
-        spec: {},
-        status: { allocation: { devices: { results: [{ request: 'r', driver: 'd', pool: 'near', device: '1' }] } } },
-      },
-    ],
+    deviceUse: () =>
+      deviceUseOf([
+        {
+          metadata: { name: 'c', namespace: 'x' },
+          spec: {},
+          status: { allocation: { devices: { results: [{ request: 'r', driver: 'd', pool: 'near', device: '1' }] } } },
+        },
+      ]),
   };
   const resources = [{ name: 'example.com/gpu', weight: 1 }];
   const shape = [

@@ -26,8 +26,8 @@ export function isShared(assigned: Pick<Assignment, 'alternative' | 'found'>): b
   return assigned.found.device.allowMultipleAllocations === true && !isAdmins(assigned);
 }
 
-export function resultOf(wanted: WantedClaim, all: readonly Assignment[], node: Stored<Node>): AllocationResult {
-  const assigned = all.filter(({ claim }) => claim === wanted);
+/** `assigned`: the claim's devices. */
+export function resultOf(wanted: WantedClaim, assigned: readonly Assignment[], node: Stored<Node>): AllocationResult {
   const config = configurationOf(wanted.claim, [...new Set(assigned.map(({ alternative }) => alternative))]);
   const nodeSelector = assigned.some(({ found }) => found.device.bindsToNode === true)
     ? selectorOf([{ nodeName: node.metadata.name }])

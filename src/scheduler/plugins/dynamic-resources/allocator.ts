@@ -5,32 +5,41 @@
  */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, DeviceTaint } from '../../../api/gen/resource-v1.ts';
+import { getOrMake } from '../../../base/get-or-make.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
-import { type RequestAlternative, type WantedClaim } from './claim-requests.ts';
+import type { RequestAlternative, Verdict, WantedClaim } from './claim-requests.ts';
+import { type Amounts, consumptionOf, hasCapacityLeft } from '../../devices/consumed-capacity.ts';
 import {
-  changedShares,
-  consumptionOf,
-  hasCapacityLeft,
-  type Amounts,
-  type Shares,
-} from '../../devices/consumed-capacity.ts';
-import { counterUse, reachableDevices, type NodeDevices, type PoolDevice } from '../../devices/device-pools.ts';
+  counterUse,
+  reachableDevices,
+  usedCounters,
+  type NodeDevices,
+  type PoolDevice,
+} from '../../devices/device-pools.ts';
+import type { UsedDevices } from '../../devices/device-use.ts';
 import { ConstraintTallies } from './constraint-tallies.ts';
-import { SearchBudget } from './search-budget.ts';
+import { SearchBudget, SearchTimedOut, SearchUnfinished } from './search-budget.ts';
+import { SearchShares } from './search-shares.ts';
 import { type Assignment, isAdmins, isShared, resultOf } from './allocation-result.ts';
 
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;
+/** Devices of all claims of a pod: the search goes one level deeper for each. Upstream has no limit. */
+const MAX_DEVICES_OF_POD = 2_000;
+/** Devices whose verdict is known that cost a step together. */
+const DEVICES_PER_STEP = 8;
+/** Work of examining a device without its selectors. */
+const DEVICE_WORK = 12;
+const NO_SHARES: UsedDevices['shares'] = new Map<string, Amounts>();
 
 export interface AllocationInput {
   readonly node: Stored<Node>;
   readonly pools: NodeDevices;
-  /** Keys of devices that are in use. */
-  readonly inUse: ReadonlySet<string>;
-  /** The consumption of shared devices. Default: none. */
-  readonly shares?: Shares;
+  readonly inUse: UsedDevices['inUse'];
+  /** Default: none. */
+  readonly shares?: UsedDevices['shares'];
   readonly claims: readonly WantedClaim[];
   /** Shared with the searches on other nodes. Default: a new one. */
   readonly budget?: SearchBudget;
@@ -39,10 +48,11 @@ export interface AllocationInput {
 interface Search extends Omit<AllocationInput, 'shares'> {
   readonly reachable: readonly PoolDevice[];
   readonly assigned: Assignment[];
+  /** At most 32 of each claim. */
+  readonly byClaim: ReadonlyMap<WantedClaim, Assignment[]>;
   readonly taken: Set<string>;
   readonly used: Map<string, number>;
-  readonly shares: Map<string, Amounts>;
-  readonly initialShares: Shares;
+  readonly shares: SearchShares;
   readonly requests: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
   readonly tallies: ReadonlyMap<WantedClaim, ConstraintTallies>;
   readonly budget: SearchBudget;
@@ -50,25 +60,23 @@ interface Search extends Omit<AllocationInput, 'shares'> {
 
 /** An allocation for each claim, in order; undefined: there is none. Throws errors of selectors and of the budget. */
 export function allocateClaims(input: AllocationInput): readonly AllocationResult[] | undefined {
-  const used = new Map<string, number>();
-  for (const device of input.pools.devices)
-    if (input.inUse.has(device.key) || input.shares?.has(device.key) === true)
-      for (const [key, amount] of counterUse(device)) used.set(key, (used.get(key) ?? 0) + amount);
+  const { node, pools, inUse, claims, shares = NO_SHARES } = input;
+  const reachable = reachableDevices(node, pools);
   const search: Search = {
     ...input,
-    used,
-    shares: new Map(input.shares),
-    initialShares: input.shares ?? new Map(),
-    reachable: reachableDevices(input.node, input.pools),
+    used: usedCounters(reachable, pools, (key) => inUse.has(key) || shares.has(key)),
+    shares: new SearchShares(shares),
+    reachable,
     assigned: [],
+    byClaim: new Map(claims.map((claim) => [claim, []])),
     taken: new Set(),
-    requests: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
-    tallies: new Map(input.claims.map((claim) => [claim, new ConstraintTallies(claim.constraints)])),
+    requests: claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
+    tallies: new Map(claims.map((claim) => [claim, new ConstraintTallies(claim.constraints)])),
     budget: input.budget ?? new SearchBudget(),
   };
   search.budget.nextNode();
   if (!allocateOne(search, 0)) return undefined;
-  return input.claims.map((claim) => resultOf(claim, search.assigned, input.node));
+  return claims.map((claim) => resultOf(claim, search.byClaim.get(claim)!, node));
 }
 
 /** Allocates devices for the requests from index `at` on. */
@@ -105,6 +113,7 @@ function takeSome(
 }
 
 function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternative'>, next: () => boolean): boolean {
+  if (!search.budget.maySpend(Math.ceil(search.reachable.length / DEVICES_PER_STEP))) return false;
   const all = search.reachable
     .map((poolDevice) => ({ ...candidate, found: poolDevice }))
     .filter((assigned) => isWantedHere(search, assigned));
@@ -117,18 +126,29 @@ function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternat
 
 /** `isWanted`, evaluated once for each device for all nodes: a selector is an expression written by a user. */
 function isWantedHere({ budget }: Search, assigned: Assignment): boolean {
-  const { verdicts, subRequest, deviceClass } = assigned.alternative;
+  const { verdicts } = assigned.alternative;
   const { device } = assigned.found;
   let verdict = verdicts.get(device);
-  if (verdict === undefined) {
-    budget.evaluate((subRequest.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
-    verdicts.set(device, (verdict = isWanted(assigned)));
-  }
+  if (verdict === undefined) verdicts.set(device, (verdict = evaluate(assigned, budget)));
+  if (verdict instanceof Error) throw verdict;
   return verdict;
 }
 
+function evaluate(assigned: Assignment, { spend }: SearchBudget): Verdict {
+  spend(DEVICE_WORK);
+  try {
+    return isWanted(assigned, spend);
+  } catch (error) {
+    if (error instanceof SearchUnfinished || error instanceof SearchTimedOut || !(error instanceof Error)) throw error;
+    return error;
+  }
+}
+
 /** Whether the request's selectors and the device's class select the device. */
-function isWanted({ alternative: { subRequest, selects }, found: { driver, device } }: Assignment): boolean {
+function isWanted(
+  { alternative: { subRequest, selects }, found: { driver, device } }: Assignment,
+  spend: SearchBudget['spend'],
+): boolean {
   const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
   if (
     (device.taints ?? []).some(
@@ -141,19 +161,19 @@ function isWanted({ alternative: { subRequest, selects }, found: { driver, devic
     const has = device.capacity?.[name] ?? device.capacity?.[name.replace(`${driver}/`, '')];
     return has !== undefined && compareQuantities(has.value, amount) >= 0;
   });
-  return enough && selects(driver, device);
+  return enough && selects(driver, device, spend);
 }
 
 /** Allocates the device, or a share of it, if it is free, its pool's counters suffice and every constraint holds. */
 function allocateDevice(search: Search, wanted: Assignment): boolean {
   const { claim, alternative, found } = wanted;
   const tallies = search.tallies.get(claim)!;
-  if (tallies.devices >= MAX_DEVICES) return false;
+  if (tallies.devices >= MAX_DEVICES || search.assigned.length >= MAX_DEVICES_OF_POD) return false;
   if (!isAdmins(wanted) && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
   const assigned = isShared(wanted) ? withShare(search, wanted) : wanted;
   if (assigned === undefined) return false;
   if (assigned.consumed === undefined) {
-    if (search.assigned.some((other) => other.claim === claim && other.found === found)) return false;
+    if (search.byClaim.get(claim)!.some((other) => other.found === found)) return false;
     // A device that is already shared is not allocated exclusively.
     if (!isAdmins(assigned) && search.shares.has(found.key)) return false;
   }
@@ -164,24 +184,27 @@ function allocateDevice(search: Search, wanted: Assignment): boolean {
   if (compared > 0 && !search.budget.maySpend(compared)) return false;
   if (!tallies.agree(alternative.constraints, found)) return false;
   for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
-  if (assigned.consumed !== undefined)
-    search.shares.set(found.key, changedShares(search.shares.get(found.key), assigned.consumed, 1));
+  if (assigned.consumed !== undefined) search.shares.add(found.key, assigned.consumed);
   else if (!isAdmins(assigned)) search.taken.add(found.key);
   tallies.add(alternative.constraints, found);
   search.assigned.push(assigned);
+  search.byClaim.get(claim)!.push(assigned);
   return true;
 }
 
 function withShare(search: Search, assigned: Assignment): Assignment | undefined {
   const { alternative, found } = assigned;
-  const consumed = consumptionOf(found.driver, found.device, alternative.subRequest.capacity?.requests ?? {});
+  if (!search.budget.maySpend(Object.keys(found.device.capacity ?? {}).length)) return undefined;
+  const { consumed } = getOrMake(alternative.consumptions, found.device, () => ({
+    consumed: consumptionOf(found.driver, found.device, alternative.subRequest.capacity?.requests ?? {}),
+  }));
   if (consumed === undefined || !hasCapacityLeft(found.device, search.shares.get(found.key), consumed))
     return undefined;
   return { ...assigned, consumed };
 }
 
 /** The device's use of its pool's counters. It counts once, however many claims share the device. */
-function countersNeeded(search: Search, assigned: Assignment): [string, number][] {
+function countersNeeded(search: Search, assigned: Assignment): ReturnType<typeof counterUse> {
   if (isAdmins(assigned) || search.shares.has(assigned.found.key)) return [];
   return counterUse(assigned.found);
 }
@@ -189,16 +212,13 @@ function countersNeeded(search: Search, assigned: Assignment): [string, number][
 function deallocateDevice(search: Search): void {
   const assigned = search.assigned.pop()!;
   const { found, consumed } = assigned;
+  search.byClaim.get(assigned.claim)!.pop();
   search.tallies.get(assigned.claim)!.remove(assigned.alternative.constraints, found);
   if (isAdmins(assigned)) return;
   search.taken.delete(found.key);
   if (consumed !== undefined) {
-    const isLast =
-      !search.initialShares.has(found.key) &&
-      !search.assigned.some((other) => other.found === found && other.consumed !== undefined);
-    if (isLast) search.shares.delete(found.key);
-    else search.shares.set(found.key, changedShares(search.shares.get(found.key), consumed, -1));
-    if (!isLast) return;
+    search.shares.remove(found.key);
+    if (search.shares.has(found.key)) return;
   }
   for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
 }

@@ -13,6 +13,7 @@ import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import type { Status } from '../../framework/status.ts';
 import { testPluginDeps, testPod } from '../../scheduler-fixture.ts';
 import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
+import { deviceUseOf } from '../../devices/device-use.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const DRIVER = 'fabric.example.com';
@@ -66,7 +67,7 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
         clock,
         pod: (_namespace, name) => pods.get(name),
         resourceClaim: (_namespace, name) => seen(name),
-        resourceClaims: () => [...claims.keys()].map((name) => seen(name)!),
+        deviceUse: () => deviceUseOf([...claims.keys()].map((name) => seen(name)!)),
         resourceSlices: () => [
           {
             metadata: { name: 's' },

@@ -10,8 +10,13 @@ import type {
   DeviceSubRequest,
   ResourceClaim,
 } from '../../../api/gen/resource-v1.ts';
+import { getOrMake } from '../../../base/get-or-make.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
+import type { Amounts } from '../../devices/consumed-capacity.ts';
 import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
+
+/** Whether a device is selected, or the error of a selector. */
+export type Verdict = boolean | Error;
 
 /** One way to satisfy a request. */
 export interface RequestAlternative {
@@ -21,7 +26,9 @@ export interface RequestAlternative {
   readonly deviceClass: DeviceClass;
   readonly selects: DeviceTest;
   /** Examined devices, and whether they are selected. Requests with the same selectors share it. */
-  readonly verdicts: WeakMap<Device, boolean>;
+  readonly verdicts: WeakMap<Device, Verdict>;
+  /** What a share of a device consumes; undefined where the device cannot provide it. Shared as the verdicts are. */
+  readonly consumptions: WeakMap<Device, { readonly consumed: Amounts | undefined }>;
   /** Constraints that apply to the request, by their index in the claim. */
   readonly constraints: readonly number[];
 }
@@ -37,7 +44,7 @@ export interface WantedClaim {
 /** By the claim object: selector results are kept until the next attempt. */
 const prepared = new WeakMap<ResourceClaim, WantedClaim>();
 
-/** Prepares a claim. Throws with a readable message when a class is missing or a selector does not compile. */
+/** Prepares a claim. Throws with a readable message when a class is missing. */
 export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const cached = prepared.get(claim);
   const isCurrent = (one: RequestAlternative): boolean =>
@@ -50,7 +57,8 @@ export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) =>
 
 function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const { requests = [], constraints = [] } = claim.spec.devices ?? {};
-  const verdictsOf = new Map<string, RequestAlternative['verdicts']>();
+  const sharedOf = new Map<string, Pick<RequestAlternative, 'verdicts' | 'consumptions'>>();
+  const namesOf = constraints.map(({ requests: names }) => new Set(names));
   const prepare = (name: string, subRequest: RequestAlternative['subRequest']): RequestAlternative => {
     const found = deviceClass(subRequest.deviceClassName);
     if (found === undefined)
@@ -58,10 +66,13 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
     const selects = deviceTest([...(found.spec.selectors ?? []), ...(subRequest.selectors ?? [])]);
     const { selectors, tolerations, capacity, deviceClassName } = subRequest;
     const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
-    const verdicts = verdictsOf.get(what) ?? new WeakMap<Device, boolean>();
-    verdictsOf.set(what, verdicts);
-    const naming = constraints.flatMap(({ requests: names }, at) => (namesRequest(names, name) ? at : []));
-    return { name, subRequest, deviceClass: found, selects, verdicts, constraints: naming };
+    const remembered = getOrMake(sharedOf, what, () => ({
+      verdicts: new WeakMap<Device, Verdict>(),
+      consumptions: new WeakMap<Device, { readonly consumed: Amounts | undefined }>(),
+    }));
+    const isNamed = nameTest(name);
+    const naming = namesOf.flatMap((names, at) => (isNamed(names) ? at : []));
+    return { name, subRequest, deviceClass: found, selects, ...remembered, constraints: naming };
   };
   return {
     claim,
@@ -75,8 +86,9 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
 }
 
 /** Whether the `requests` of a constraint or configuration include this request. Empty: all requests. */
-function namesRequest(names: readonly string[] | undefined, request: string): boolean {
-  return names === undefined || names.length === 0 || names.includes(request) || names.includes(request.split('/')[0]!);
+function nameTest(request: string): (names: ReadonlySet<string>) => boolean {
+  const [parent = ''] = request.split('/');
+  return (names) => names.size === 0 || names.has(request) || names.has(parent);
 }
 
 /** Configuration for the drivers of the allocated requests: the classes' first, then the claim's. */
@@ -88,7 +100,10 @@ export function configurationOf(
     (deviceClass.spec.config ?? []).map((config) => ({ source: 'FromClass', requests: [name], ...config })),
   );
   const ofClaim = (claim.spec.devices?.config ?? [])
-    .filter(({ requests }) => met.some(({ name }) => namesRequest(requests, name)))
+    .filter(({ requests }) => {
+      const names = new Set(requests);
+      return met.some(({ name }) => nameTest(name)(names));
+    })
     .map((config) => ({ source: 'FromClaim', ...config }));
   return [...ofClasses, ...ofClaim];
 }

@@ -4,7 +4,7 @@ import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
-import { type Shares, usedDevices } from '../../devices/consumed-capacity.ts';
+import { DeviceUse, joinedUse, type UsedDevices } from '../../devices/device-use.ts';
 import { allDevices, type NodeDevices } from '../../devices/device-pools.ts';
 import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
@@ -13,7 +13,7 @@ import { SearchBudget } from './search-budget.ts';
 
 export interface DynamicResourcesDeps extends Pick<
   ClusterObjects,
-  'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass' | 'extendedResourceClass'
+  'pod' | 'resourceClaim' | 'extendedClaimOf' | 'deviceUse' | 'resourceSlices' | 'deviceClass' | 'extendedResourceClass'
 > {
   readonly client: Client;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ export interface CycleClaims {
   readonly claims: readonly ResourceClaim[];
   readonly wanted: readonly WantedClaim[];
   readonly pools: NodeDevices;
-  readonly inUse: ReadonlySet<string>;
-  readonly shares: Shares;
+  /** The devices in use now. */
+  readonly used: () => UsedDevices;
   readonly budget: SearchBudget;
   /** The allocations found, by node. */
   readonly found: Map<string, NodeAllocation>;
@@ -76,14 +76,28 @@ export function prepareCycleClaims(
   const budget = new SearchBudget({ clock: deps.clock, timeoutMs: deps.filterTimeoutMs });
   const cycle = { claims, wanted, extended, budget, found: new Map(), taken: new Map(), outOfReach };
   if (wanted.length === 0 && extended === undefined)
-    return { ...cycle, pools: { devices: [], counters: new Map() }, inUse: new Set(), shares: new Map() };
-  const allocations: AllocationResult[] = [];
-  for (const claim of deps.resourceClaims()) {
-    forgetKnown(inFlight, claim);
-    if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
-  }
-  const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
-  return { ...cycle, pools: allDevices(deps.resourceSlices()), ...used };
+    return { ...cycle, pools: { devices: [], counters: new Map() }, used: deps.deviceUse };
+  return { ...cycle, pools: allDevices(deps.resourceSlices()), used: usedWith(inFlight, deps.deviceUse()) };
+}
+
+/** The devices of claims and of allocations in flight, which are looked at again when a claim has changed. */
+function usedWith(inFlight: InFlight, use: DeviceUse): () => UsedDevices {
+  let version: number | undefined;
+  let used: UsedDevices = use;
+  return () => {
+    if (version === use.version) return used;
+    version = use.version;
+    for (const uid of [...inFlight.keys()]) {
+      const claim = use.claim(uid);
+      if (claim !== undefined) forgetKnown(inFlight, claim);
+    }
+    used = use;
+    if (inFlight.size === 0) return used;
+    const flying = new DeviceUse();
+    for (const { allocation } of inFlight.values()) flying.add(allocation);
+    used = joinedUse(use, flying);
+    return used;
+  };
 }
 
 /** Drops in-flight allocations that the claim's informer shows by now, even if they have been released since. */

@@ -3,9 +3,8 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { claimNamesOf } from '../../../component-helpers/resource-claims.ts';
+import { claimNamesOf, isExtendedClaimOf } from '../../../component-helpers/resource-claims.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
-import { isExtendedClaimOf } from './extended-claim.ts';
 
 const mayHelp = (pod: Stored<Pod>, old: unknown, now: unknown): boolean =>
   claimMayHelp(pod, old as ResourceClaim | undefined, now as ResourceClaim | undefined);

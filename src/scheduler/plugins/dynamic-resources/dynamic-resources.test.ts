@@ -11,6 +11,7 @@ import { testPluginDeps, testPod } from '../../scheduler-fixture.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
 import { allDevices } from '../../devices/device-pools.ts';
+import { deviceUseOf } from '../../devices/device-use.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const DRIVER = 'gpu.example.com';
@@ -180,7 +181,7 @@ describe('the plugin', () => {
     const plugin = createDynamicResources({
       ...testPluginDeps({
         resourceClaim: () => claim,
-        resourceClaims: () => [claim, ...(more.others ?? [])],
+        deviceUse: () => deviceUseOf([claim, ...(more.others ?? [])]),
         resourceSlices: () => [slice({ nodeName: 'a' }, four)],
         deviceClass: (name) => classes[name],
       }),
@@ -286,12 +287,13 @@ describe('the plugin', () => {
       set({ requests: [{ name: 'r', exactly: { deviceClassName: 'no' } }] }).cycle('p').refused?.reasons,
       ['request r: device class no does not exist'],
     );
-    assert.match(
-      set({ requests: [exactly('device.nope')] }).cycle('p').refused?.reasons[0] ?? '',
-      /compilation failed/,
-    );
-    const broken = set({ requests: [exactly(`device.attributes["${DRIVER}"].nope == 1`)] });
-    const { pod, state } = broken.cycle('p');
-    assert.match(broken.plugin.filter?.(state, pod, new NodeInfo(node('a')))?.reasons[0] ?? '', /no such key/);
+    for (const [expression, error] of [
+      ['device.nope', /compilation failed/],
+      [`device.attributes["${DRIVER}"].nope == 1`, /no such key/],
+    ] as const) {
+      const broken = set({ requests: [exactly(expression)] });
+      const { pod, state } = broken.cycle('p');
+      assert.match(broken.plugin.filter?.(state, pod, new NodeInfo(node('a')))?.reasons[0] ?? '', error);
+    }
   });
 });

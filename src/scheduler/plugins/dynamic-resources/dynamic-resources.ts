@@ -9,6 +9,7 @@ import type { Stored } from '../../../api/object.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { isControlledBy } from '../../../component-helpers/owner-references.ts';
+import { claimStatusOf } from '../../../component-helpers/resource-claims.ts';
 import type { Random } from '../../../platform/random.ts';
 import { defaultArgs, type DynamicResourcesArgs } from '../../config/plugin-args.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -39,6 +40,8 @@ import { hasRanks, rankScore } from './rank-score.ts';
 import { SearchTimedOut, SearchUnfinished } from './search-budget.ts';
 const UNUSABLE_CLAIM = unresolvable(NAME, 'cannot schedule extended resource claim');
 const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node');
+/** Claims of one pod. Upstream has no limit. */
+const MAX_CLAIMS = 1_000;
 /** Upstream's limit of consumers of one claim. */
 const MAX_CONSUMERS = 256;
 
@@ -63,6 +66,8 @@ export function createDynamicResources(
         return { code: 'skip', reasons: [], plugin: NAME };
       const found = findClaims(deps, pod);
       if ('code' in found) return found;
+      if (found.claims.length > MAX_CLAIMS)
+        return unresolvable(NAME, `the pod has more than ${MAX_CLAIMS} resource claims`);
       for (const claim of found.claims) forgetKnown(inFlight, claim);
       const left = extended?.left === undefined ? [] : [extended.left];
       for (const claim of left) forgetKnown(inFlight, claim);
@@ -77,7 +82,7 @@ export function createDynamicResources(
     },
     filter(state, pod, info) {
       const { node } = info;
-      const { claims, wanted, pools, inUse, shares, budget, found, outOfReach, extended } = claimsIn(state)!;
+      const { claims, wanted, pools, used, budget, found, outOfReach, extended } = claimsIn(state)!;
       const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
         return terms !== undefined && !someTermMatches(terms, node);
@@ -88,7 +93,7 @@ export function createDynamicResources(
         const want = extended === undefined ? undefined : extendedClaimFor(deps, extended, { pod, node: info });
         if (extended !== undefined && isUnusableClaim(extended, want, info)) return UNUSABLE_CLAIM;
         const all = claimsForNode({ wanted }, want);
-        const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, budget, claims: all });
+        const results = all.length === 0 ? [] : allocateClaims({ node, pools, ...used(), budget, claims: all });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
         found.set(info.name, { results, extended: want });
         return undefined;
@@ -182,7 +187,7 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
 function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Stored<Pod>): { claims: ResourceClaim[] } | Status {
   const claims: ResourceClaim[] = [];
   for (const { name, resourceClaimName } of pod.spec?.resourceClaims ?? []) {
-    const made = pod.status?.resourceClaimStatuses?.find((one) => one.name === name);
+    const made = claimStatusOf(pod, name);
     const claimName = resourceClaimName ?? made?.resourceClaimName;
     if (claimName === undefined) {
       // The status says that the template needed no claim.

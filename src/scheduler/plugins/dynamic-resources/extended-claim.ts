@@ -15,7 +15,6 @@ import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
-import { controllerOf } from '../../../component-helpers/owner-references.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
@@ -41,21 +40,14 @@ export interface ExtendedWant {
 }
 
 /** Where claims and classes are looked up. */
-export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
+export type ExtendedDeps = Pick<ClusterObjects, 'extendedClaimOf' | 'deviceClass' | 'extendedResourceClass'>;
 
 /** Undefined for most pods: none of their resources has a device class, and no earlier attempt created a claim. */
 export function findExtendedResources(deps: ExtendedDeps, pod: Stored<Pod>): ExtendedResources | undefined {
   if (podRequests(pod).requests.scalars === undefined) return undefined;
   const classes = extendedClasses(deps.extendedResourceClass, pod);
-  const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
+  const left = deps.extendedClaimOf(pod);
   return classes.size === 0 && left === undefined ? undefined : { classes, left, wants: new Map() };
-}
-
-/** Whether the claim was made for the extended resources of the pod. */
-export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Stored<Pod>): boolean {
-  const { namespace, uid } = pod.metadata;
-  if (metadata.annotations?.[EXTENDED_RESOURCE_CLAIM] !== 'true' || metadata.namespace !== namespace) return false;
-  return controllerOf({ metadata })?.uid === uid;
 }
 
 /**

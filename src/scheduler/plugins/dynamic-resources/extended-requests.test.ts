@@ -74,3 +74,15 @@ describe('requests for devices', () => {
       );
     });
 });
+
+test('more containers with a request than a claim can have requests are refused, before init containers are matched with them', () => {
+  const many = Array.from({ length: 5_000 }, (_, at) => gpus(`c${at}`, 1));
+  const init = Array.from({ length: 5_000 }, (_, at) => gpus(`i${at}`, 5_000));
+  const classes = new Map([[GPU, 'gpu']]);
+  assert.throws(
+    () => extendedRequests(podOf(many, init), classes),
+    /more than 32 containers request example.com\/gpu, which devices provide/,
+  );
+  const { requests, mappings } = extendedRequests(podOf(many.slice(0, 32), init), classes);
+  assert.deepEqual([requests.length, mappings.length], [33, 32 + 5_000 * 33]);
+});

@@ -9,6 +9,9 @@ import { quantityValue } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { appendAll } from '../../../base/lists.ts';
 
+/** The most requests of a claim. Upstream's: creating the claim would fail. */
+const MAX_REQUESTS = 32;
+
 /** The requests of one claim, and the containers that they are for. */
 export interface ExtendedRequests {
   /** By name. */
@@ -54,6 +57,11 @@ function requestsFor(
   const longRunning = positions.map((position) =>
     isInitContainer(position) ? undefined : requestOf(position, resource, 0),
   );
+  const requested = [...longRunning.entries()].filter(
+    (entry): entry is [number, ExtendedRequest] => entry[1] !== undefined,
+  );
+  if (requested.length > MAX_REQUESTS)
+    throw new Error(`more than ${MAX_REQUESTS} containers request ${resource}, which devices provide`);
   const uses = positions.flatMap(({ container, at }) => useOf(container, longRunning[at]));
   let shared: ExtendedRequest | undefined;
   const sharing = new Set<string>();
@@ -62,8 +70,8 @@ function requestsFor(
     const { container, at } = position;
     const wanted = amountOf(container, resource);
     let available = 0;
-    for (const later of longRunning.slice(at)) {
-      if (later === undefined || available >= wanted) continue;
+    for (const [laterAt, later] of requested) {
+      if (laterAt < at || available >= wanted) continue;
       available += later.count;
       appendAll(usesOfInit, useOf(container, later));
     }

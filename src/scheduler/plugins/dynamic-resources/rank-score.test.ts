@@ -6,6 +6,7 @@ import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { createProfile, runPreFilter, runScores } from '../../framework/profile.ts';
 import { testNode, testPluginDeps, testPod } from '../../scheduler-fixture.ts';
+import { deviceUseOf } from '../../devices/device-use.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const classOf = (name: string): DeviceClass => ({
@@ -38,7 +39,7 @@ const claim: ResourceClaim = {
 test('the node with the first alternative scores highest, each next one an eighth less', () => {
   const deps = testPluginDeps({
     resourceClaim: () => claim,
-    resourceClaims: () => [claim],
+    deviceUse: () => deviceUseOf([claim]),
     deviceClass: classOf,
     resourceSlices: () => [slice('some', 'a'), slice('best', 'b'), slice('good', 'c'), slice('some', 'c')],
   });

@@ -5,6 +5,7 @@ import type { Node } from '../../../api/gen/core-v1.ts';
 import type { ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import { stored } from '../../../api/stored-fixture.ts';
 import { allDevices, reachableDevices } from '../../devices/device-pools.ts';
+import { deviceTest } from '../../devices/device-selectors.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
 import { SearchBudget, SearchTimedOut, SearchUnfinished } from './search-budget.ts';
@@ -35,12 +36,12 @@ function claimOf(selectorsOf: (request: number) => string[]): ResourceClaim {
 }
 
 /** The number of attempts until there is a result, each with its own budget, as the scheduler makes them. */
-function attemptsOf(claim: ResourceClaim, evaluations: number): number {
+function attemptsOf(claim: ResourceClaim, work: number): number {
   for (let attempt = 1; attempt <= 1000; attempt++) {
     const input = { node, pools: allDevices(slices), inUse: new Set<string>() };
     const claims = [wantedClaim(claim, () => classOfAll)];
     try {
-      const [found] = allocateClaims({ ...input, claims, budget: new SearchBudget({ evaluations }) }) ?? [];
+      const [found] = allocateClaims({ ...input, claims, budget: new SearchBudget({ work }) }) ?? [];
       assert.equal(found?.devices?.results?.length, 8);
       return attempt;
     } catch (error) {
@@ -59,7 +60,59 @@ test('an attempt that exhausts its budget ends, and the next continues there', (
 
 test('equal requests share the results about a device', () => {
   const same = claimOf(() => times(10, () => 'device.attributes["x.io"].a >= 99'));
-  assert.equal(attemptsOf(same, 800 * 11), 1);
+  const distinct = claimOf((request) => times(10, () => `device.attributes["x.io"].a >= 99 || ${request} > 9`));
+  assert.equal(attemptsOf(same, 100_000), 1);
+  assert.ok(attemptsOf(distinct, 100_000) > 1);
+});
+
+test('an expression counts by what it costs, also while it is compiled', () => {
+  const numbers = `[${times(100, String).join(',')}]`;
+  const costly = `${numbers}.all(x, ${numbers}.all(y, x + y >= 0))`;
+  const long = `true${' && true'.repeat(1200)}`;
+  const workOf = (expression: string): number[] => {
+    const work: number[] = [];
+    const test = deviceTest([{ cel: { expression } }]);
+    for (let round = 0; round < 2; round++) assert.ok(test('x.io', { name: 'd' }, (units) => work.push(units)));
+    return work;
+  };
+  const [, first, again] = workOf(costly);
+  assert.ok(first! > 20_000 && again === first, String(first));
+  const [compiling, ...runs] = workOf(long);
+  assert.ok(compiling! > 8 * 1200 && runs.length === 2, String(compiling));
+
+  const claim = claimOf((request) => [`${costly} || ${request} < -1`]);
+  const budget = new SearchBudget({ work: 100_000 });
+  const wanted = wantedClaim(claim, () => classOfAll);
+  let examined = 0;
+  const inUse = { has: () => ++examined < 0 };
+  const search = () => allocateClaims({ node, pools: allDevices(slices), inUse, claims: [wanted], budget });
+  assert.throws(search, SearchUnfinished);
+  assert.ok(examined < 10, String(examined));
+});
+
+test('shares of devices with many capacities count by the capacities', () => {
+  const capacity = Object.fromEntries(times(32, (at) => [`c${at}`, { value: '1000Gi' }]));
+  const shared = times(8, (pool): ResourceSlice => ({
+    metadata: { name: `s${pool}` },
+    spec: {
+      driver: 'x.io',
+      pool: { name: `p${pool}`, generation: 1, resourceSliceCount: 1 },
+      nodeName: 'a',
+      devices: times(100, (at) => ({ name: `d${at}`, allowMultipleAllocations: true, capacity })),
+    },
+  }));
+  const requests = times(30, (at) => ({
+    name: `r${at}`,
+    exactly: { deviceClassName: 'any', capacity: { requests: { c0: '600Gi' } } },
+  }));
+  const claims = times(100, (at) =>
+    wantedClaim({ metadata: { name: `c${at}` }, spec: { devices: { requests } } }, () => classOfAll),
+  );
+  let looked = 0;
+  const shares = { has: () => false, get: () => void looked++ };
+  const input = { node, pools: allDevices(shared), inUse: new Set<string>(), shares, claims };
+  assert.equal(allocateClaims(input), undefined);
+  assert.ok(looked < 2_000, String(looked));
 });
 
 test('devices of other nodes are not evaluated, and the order is the same', () => {

@@ -6,8 +6,8 @@
  */
 import type { Clock } from '../../../platform/clock.ts';
 
-/** About 30 ms. */
-const MAX_EVALUATIONS = 50_000;
+/** Work of evaluating expressions, in units of some 50 ns: about 30 ms. */
+const MAX_WORK = 600_000;
 const MAX_STEPS = 100_000;
 /** The most steps of the search on one node. */
 const MAX_STEPS_OF_NODE = 20_000;
@@ -33,7 +33,7 @@ export class SearchTimedOut extends Error {
 
 /** `timeoutMs` 0: no timeout. */
 export interface SearchLimits {
-  readonly evaluations?: number;
+  readonly work?: number;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
   readonly timeoutMs?: number;
 }
@@ -41,14 +41,14 @@ export interface SearchLimits {
 export class SearchBudget {
   readonly #clock: SearchLimits['clock'];
   readonly #timeoutMs: number;
-  #evaluations: number;
+  #work: number;
   #steps = MAX_STEPS;
   #ofNode = MAX_STEPS_OF_NODE;
   #endMs = Infinity;
   #uses = 0;
 
-  constructor({ evaluations = MAX_EVALUATIONS, clock, timeoutMs = 0 }: SearchLimits = {}) {
-    this.#evaluations = evaluations;
+  constructor({ work = MAX_WORK, clock, timeoutMs = 0 }: SearchLimits = {}) {
+    this.#work = work;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
   }
@@ -67,12 +67,15 @@ export class SearchBudget {
     return this.#ofNode >= 0;
   }
 
-  /** Counts evaluated expressions and one examined device. Throws {@link SearchUnfinished} and {@link SearchTimedOut}. */
-  evaluate(expressions: number): void {
+  /**
+   * Counts work before or after it is done: what exceeds the budget is the last. Throws {@link SearchUnfinished} and
+   * {@link SearchTimedOut}.
+   */
+  readonly spend = (work: number): void => {
     this.#checkTime();
-    this.#evaluations -= expressions + 1;
-    if (this.#evaluations < 0) throw new SearchUnfinished();
-  }
+    if (this.#work < 0) throw new SearchUnfinished();
+    this.#work -= work;
+  };
 
   #checkTime(): void {
     if (this.#uses++ % STEPS_PER_CLOCK_READ > 0) return;

@@ -8,6 +8,7 @@ import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { testNode, testPod } from '../../scheduler-fixture.ts';
+import { deviceUseOf } from '../../devices/device-use.ts';
 import { createNodeResourcesFit } from './node-resources-fit.ts';
 
 const pod = testPod('p', {
@@ -16,7 +17,7 @@ const pod = testPod('p', {
 const pluginOf = (hasClass: boolean): SchedulerPlugin =>
   createNodeResourcesFit(undefined, {
     extendedResourceClass: () => (hasClass ? { metadata: { name: 'gpu' }, spec: {} } : undefined),
-    resourceClaims: () => [],
+    deviceUse: () => deviceUseOf([]),
     resourceSlices: () => [],
   });
 const nodeWith = (gpus: string, cpu = '4'): Stored<Node> => {

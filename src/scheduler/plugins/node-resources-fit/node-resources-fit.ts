@@ -12,13 +12,14 @@ import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import type { Status } from '../../framework/status.ts';
 import { countDevices, mayBeDevices, type DeviceCounts, type DeviceLookups } from '../../devices/device-counts.ts';
+import { deviceUseOf } from '../../devices/device-use.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
 const DEVICES = `${NAME}/devices`;
 const NO_DEVICES: DeviceLookups = {
   extendedResourceClass: () => undefined,
-  resourceClaims: () => [],
+  deviceUse: () => deviceUseOf([]),
   resourceSlices: () => [],
 };
 /** The most verdicts kept: users choose the names of extended resources. */
