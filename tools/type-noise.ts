@@ -20,11 +20,11 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'defaults for metadata',
     pattern: /\bmetadata[?!]?\.(?:name|namespace|uid|resourceVersion) \?\? ''/g,
-    most: 153,
+    most: 139,
   },
   { name: 'types forced through unknown', pattern: /\bas unknown as\b/g, most: 5 },
   { name: 'types forced through never', pattern: /^(?!\s*(?:\/\/|\/?\*)).*?\bas never\b/gm, most: 14 },
-  { name: 'conditional spreads', pattern: /\.\.\.\([^;{}]*?(?:\? \{\s*\} :|&& \{)/g, most: 327 },
+  { name: 'conditional spreads', pattern: /\.\.\.\([^;{}]*?(?:\? \{\s*\} :|&& \{)/g, most: 326 },
 ];
 
 /** The number of occurrences of each pattern in the sources, by its name. */

@@ -30,20 +30,20 @@ export interface ClientAuthorities {
   readonly proxies?: Omit<RequestHeaderOptions, 'clientCaFile'> & { readonly caPem: string };
 }
 
-/** Keeps the map as it should be. */
+/** Keeps this server's authorities in the ConfigMap. */
 export interface ClientAuthoritiesKeeper {
-  /** Writes the map. */
+  /** Writes the ConfigMap if it lacks anything. */
   publish(): Promise<void>;
-  /** From now on these vouch. */
+  /** Replaces the authorities of this server, whose files may have been renewed. */
   use(next: ClientAuthorities): void;
-  /** Looks whenever the map changes and once a minute; ended by `stop`. */
+  /** Checks the ConfigMap at each of its changes and once a minute, until `stop`. */
   start(): void;
   stop(): void;
 }
 
 type Data = Readonly<Record<string, string>>;
 /** Whether this certificate expired at least this long ago. */
-type IsOver = (block: string, forMs: number) => boolean;
+type IsExpired = (block: string, forMs: number) => boolean;
 
 /** Makes the keeper; nothing is written before `publish`. */
 export function createClientAuthoritiesKeeper(
@@ -63,13 +63,13 @@ export function createClientAuthoritiesKeeper(
   let again = false;
   const stops: (() => void)[] = [];
 
-  /** With this all is as it should be, until the first certificate ends. */
+  /** The data with which nothing needs to be written, until the first certificate expires. */
   let settled: { readonly ours: Data; readonly data: Data; readonly untilMs: number } | undefined;
 
-  /** Adds when each certificate ends; 0 for an invalid one. */
-  function readEnds(data: Data, ends: Map<string, number>): void {
+  /** Adds the time at which each certificate expires; 0 for an invalid one. */
+  function readExpiries(data: Data, expiries: Map<string, number>): void {
     for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key])))
-      if (!ends.has(block)) ends.set(block, endOf({ crypto }, block));
+      if (!expiries.has(block)) expiries.set(block, expiryOf({ crypto }, block));
   }
   function isSettled(): boolean {
     if (settled?.ours !== own || clock.nowMs() >= settled.untilMs) return false;
@@ -78,21 +78,21 @@ export function createClientAuthoritiesKeeper(
   async function publish(): Promise<void> {
     if (isSettled()) return;
     const ours = own;
-    const ends = new Map<string, number>();
-    readEnds(ours, ends);
-    const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
+    const expiries = new Map<string, number>();
+    readExpiries(ours, expiries);
+    const isExpired: IsExpired = (block, forMs) => (expiries.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
-    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: mergeTrust({}, ours, isOver) };
+    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: mergeTrust({}, ours, isExpired) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
-    readEnds(data, ends);
-    if (mergeTrust(data, ours, isOver) === data) {
-      settled = { ours, data, untilMs: smallest(ends.values()) };
+    readExpiries(data, expiries);
+    if (mergeTrust(data, ours, isExpired) === data) {
+      settled = { ours, data, untilMs: smallest(expiries.values()) };
       return;
     }
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
-      const there = now.data ?? {};
-      const next = mergeTrust(there, ours, isOver);
-      return next === there ? undefined : { ...now, data: next };
+      const stored = now.data ?? {};
+      const next = mergeTrust(stored, ours, isExpired);
+      return next === stored ? undefined : { ...now, data: next };
     });
   }
   async function check(): Promise<void> {
@@ -131,8 +131,8 @@ export function createClientAuthoritiesKeeper(
 
 const AUTHORITIES: readonly string[] = ['client-ca-file', 'requestheader-client-ca-file'];
 
-/** 0 of what is no certificate. */
-function endOf(deps: Pick<Platform, 'crypto'>, block: string): number {
+/** The time at which the certificate expires; 0 for an invalid one. */
+function expiryOf(deps: Pick<Platform, 'crypto'>, block: string): number {
   try {
     return readCertificate(deps, block).notAfterMs;
   } catch {
@@ -155,21 +155,21 @@ function dataOf({ clientCaPem, proxies }: ClientAuthorities): Data {
 }
 
 /** The stored data with our additions; the same object when nothing is added. The order stays: two servers must not take turns. */
-function mergeTrust(there: Data, own: Data, isOver: IsOver): Data {
-  const next: Record<string, string> = { ...there };
+function mergeTrust(stored: Data, own: Data, isExpired: IsExpired): Data {
+  const next: Record<string, string> = { ...stored };
   let changed = false;
   for (const key of new Set([...Object.keys(own), ...AUTHORITIES])) {
     const read = AUTHORITIES.includes(key) ? blocksOf : listOf;
-    const before = there[key];
-    const remaining = read(before).filter((one) => !isOver(one, CLOCKS_APART_MS));
-    const added = read(own[key]).filter((one) => !isOver(one, 0));
+    const before = stored[key];
+    const remaining = read(before).filter((one) => !isExpired(one, CLOCKS_APART_MS));
+    const added = read(own[key]).filter((one) => !isExpired(one, 0));
     const all = [...new Set([...remaining, ...added])];
     const text = read === blocksOf ? all.join('') : JSON.stringify(all);
     if (before === undefined ? text === '' : sameList(read(before), all)) continue;
     changed = true;
     next[key] = text;
   }
-  return changed ? next : there;
+  return changed ? next : stored;
 }
 
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>

@@ -45,28 +45,28 @@ export function authorizersOf(
     AlwaysAllow: alwaysAllowAuthorizer,
     AlwaysDeny: alwaysDenyAuthorizer,
   };
-  const made = (chosen: ApiServerSetup['authorizers']): Authorizer[] =>
+  const authorizersFor = (chosen: ApiServerSetup['authorizers']): Authorizer[] =>
     chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one));
   const start = setup?.authorizers ?? (['Node', 'RBAC'] as const);
-  if (setup?.authorizersNow === undefined) return [privilegedGroupAuthorizer, ...made(start)];
-  return [privilegedGroupAuthorizer, changing(start, setup.authorizersNow, made)];
+  if (setup?.authorizersNow === undefined) return [privilegedGroupAuthorizer, ...authorizersFor(start)];
+  return [privilegedGroupAuthorizer, reloadingAuthorizer(start, setup.authorizersNow, authorizersFor)];
 }
 
 /** An authorizer that asks those in the current list. */
-function changing<T extends object>(
+function reloadingAuthorizer<T extends object>(
   start: T,
-  listNow: () => T | Promise<T>,
-  made: (list: T) => Authorizer[],
+  currentList: () => T | Promise<T>,
+  authorizersFor: (list: T) => Authorizer[],
 ): Authorizer {
   let list = start;
-  let authorizers = made(start);
+  let authorizers = authorizersFor(start);
   const listOf = (now: T): Authorizer[] => {
-    if (now !== list) [list, authorizers] = [now, made(now)];
+    if (now !== list) [list, authorizers] = [now, authorizersFor(now)];
     return authorizers;
   };
   return {
     authorize(attributes) {
-      const now = listNow();
+      const now = currentList();
       return now instanceof Promise
         ? now.then((later) => decide(listOf(later), attributes))
         : decide(listOf(now), attributes);

@@ -21,7 +21,7 @@ import { NodeRecords } from './node-records.ts';
 import { statusOf, type NodeStatus } from './node-status.ts';
 import { NodeTokens } from './node-tokens.ts';
 import { entriesFor, readNodesFile, type NodeEntry } from './nodes-file.ts';
-import { deleteRemoved, keepWanted, takeAwayRemoved } from './removed-nodes.ts';
+import { deleteNodeObjects, keepWantedNodes, removeNodes } from './removed-nodes.ts';
 
 type JoinTarget = Pick<ControlPlane, 'admin' | 'server'>;
 
@@ -72,8 +72,8 @@ export class NamespaceNodes {
     this.#records = new NodeRecords(files, instance.dataDir, file);
     if (nodesFile !== undefined) {
       await this.#records.change({});
-      this.#gone = await takeAwayRemoved(this.#platform, settingOf(this.#config, nodesFile.network), this.#records);
-      await this.#records.change(keepWanted(this.#records.file, this.#gone));
+      this.#gone = await removeNodes(this.#platform, settingOf(this.#config, nodesFile.network), this.#records);
+      await this.#records.change(keepWantedNodes(this.#records.file, this.#gone));
       this.#build(nodesFile.network);
     }
     if (file.nodes.length === 0) return;
@@ -100,7 +100,7 @@ export class NamespaceNodes {
     const { instance } = this.#config;
     this.#joining = joining;
     this.#tokens = new NodeTokens(this.#platform, joining.admin, instance.pkiDir);
-    await deleteRemoved(this.#platform, { records: this.#records, gone: this.#gone }, joining.admin);
+    await deleteNodeObjects(this.#platform, { records: this.#records, gone: this.#gone }, joining.admin);
     if (this.#records.file.nodes.length === 0) {
       await this.#end();
       return undefined;

@@ -7,7 +7,7 @@ import { createInProcessClient } from '../../client/in-process-transport.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { deriveInstance } from '../instance/instance.ts';
 import { NodeRecords } from './node-records.ts';
-import { deleteRemoved, keepWanted, takeAwayRemoved } from './removed-nodes.ts';
+import { deleteNodeObjects, keepWantedNodes, removeNodes } from './removed-nodes.ts';
 
 it('a removed node that cannot be ended stays recorded, with its object and data, for the next start', async () => {
   const platform = createSimPlatform();
@@ -27,8 +27,8 @@ it('a removed node that cannot be ended stays recorded, with its object and data
 
   // Its processes cannot be read: this platform has no /proc.
   const setting = { instance, network, hostAddress: '192.0.2.1', command: () => [] };
-  const gone = await takeAwayRemoved(platform, setting, records);
-  await clock.drive(deleteRemoved(platform, { records, gone }, admin));
+  const gone = await removeNodes(platform, setting, records);
+  await clock.drive(deleteNodeObjects(platform, { records, gone }, admin));
 
   assert.deepEqual(records.file.removed, removed);
   assert.equal(await files.exists('/data/nodes/here-2'), true);
@@ -45,9 +45,12 @@ it('a node that could not be ended and is needed again stays unchanged', () => {
     { name: 'here-2', number: 2 },
     { name: 'here-3', number: 3 },
   ];
-  assert.deepEqual(keepWanted({ ...file, nodes: wanted }, ['here-3']), { nodes: [left, wanted[1]], removed: [ended] });
-  assert.deepEqual(keepWanted({ ...file, nodes: [] }, ['here-3']), { nodes: [], removed: [left, ended] });
-  assert.deepEqual(keepWanted({ ...file, nodes: wanted, removed: undefined }, []), {
+  assert.deepEqual(keepWantedNodes({ ...file, nodes: wanted }, ['here-3']), {
+    nodes: [left, wanted[1]],
+    removed: [ended],
+  });
+  assert.deepEqual(keepWantedNodes({ ...file, nodes: [] }, ['here-3']), { nodes: [], removed: [left, ended] });
+  assert.deepEqual(keepWantedNodes({ ...file, nodes: wanted, removed: undefined }, []), {
     nodes: wanted,
     removed: undefined,
   });

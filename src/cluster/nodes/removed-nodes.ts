@@ -15,7 +15,7 @@ import type { NodesFile } from './nodes-file.ts';
  * Ends the nodes in order and deletes their data; failures are logged. Resolves to the names of those that are gone
  * from the machine.
  */
-export async function takeAwayRemoved(
+export async function removeNodes(
   platform: Platform,
   setting: NodesSetting,
   records: NodeRecords,
@@ -38,15 +38,15 @@ export async function takeAwayRemoved(
  * Keeps nodes that could not be removed but are wanted again, with their data. Otherwise the next start would remove
  * what this one creates in their place.
  */
-export function keepWanted({ nodes, removed = [] }: NodesFile, gone: readonly string[]): Partial<NodesFile> {
+export function keepWantedNodes({ nodes, removed = [] }: NodesFile, gone: readonly string[]): Partial<NodesFile> {
   const left = removed.filter(({ name }) => !gone.includes(name));
   const nodeEntries = nodes.map((entry) => left.find(({ number }) => number === entry.number) ?? entry);
-  const stays = removed.filter((entry) => !nodeEntries.includes(entry));
-  return { nodes: nodeEntries, removed: stays.length === 0 ? undefined : stays };
+  const stillRemoved = removed.filter((entry) => !nodeEntries.includes(entry));
+  return { nodes: nodeEntries, removed: stillRemoved.length === 0 ? undefined : stillRemoved };
 }
 
 /** Deletes the objects of removed nodes once the API answers, and the nodes from the record. */
-export async function deleteRemoved(
+export async function deleteNodeObjects(
   platform: Platform,
   { records, gone }: { readonly records: NodeRecords; readonly gone: readonly string[] },
   admin: Client,

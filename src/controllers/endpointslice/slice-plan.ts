@@ -120,7 +120,7 @@ function* planGroup(
   const filled: FilledSlice[] = [];
   const labels = Object.keys(input.service.metadata.labels ?? {}).length;
   for (const slice of current.slices) {
-    filled.push(keepWanted(input, slice, wanted));
+    filled.push(keepWantedNodes(input, slice, wanted));
     const addresses = (slice.endpoints ?? []).reduce((sum, endpoint) => sum + endpoint.addresses.length, 0);
     if (current.meter.endsStep(1 + labels + addresses)) yield;
   }
@@ -148,7 +148,7 @@ function* planGroup(
 }
 
 /** Removes the endpoints that the slice holds from `wanted`. */
-function keepWanted(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): FilledSlice {
+function keepWantedNodes(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): FilledSlice {
   const endpoints: Endpoint[] = [];
   let changed = !deepEqual(slice.metadata.labels ?? {}, sliceLabels(input.service));
   for (const endpoint of slice.endpoints ?? []) {

@@ -15,6 +15,7 @@ import { isReason, notFound } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { runReflector } from '../../client/reflector.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import { podUid } from '../types/pod-update.ts';
 import { podReferences, referenceKey, type ObjectReference, type ReferencedKind } from './object-references.ts';
 import { background, callEach } from '../../platform/unexpected.ts';
 
@@ -88,7 +89,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
       return () => listeners.delete(listener);
     },
     registerPod(pod) {
-      const uid = pod.metadata.uid ?? '';
+      const uid = podUid(pod);
       const references = podReferences(pod);
       for (const reference of references) {
         const key = referenceKey(reference);
@@ -100,9 +101,9 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
       release(byPod.get(uid) ?? []);
       byPod.set(uid, references.map(referenceKey));
     },
-    unregisterPod(podUid) {
-      release(byPod.get(podUid) ?? []);
-      byPod.delete(podUid);
+    unregisterPod(uid) {
+      release(byPod.get(uid) ?? []);
+      byPod.delete(uid);
     },
     stop() {
       for (const entry of entries.values()) entry.stop();

@@ -3,6 +3,7 @@
  * VisitPodConfigmapNames).
  */
 import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { podNamespace } from '../types/pod-update.ts';
 
 /** Kinds of objects that a pod's files and environment come from. */
 export type ReferencedKind = 'ConfigMap' | 'Secret';
@@ -47,7 +48,7 @@ export function volumeReferences(namespace: string, volume: Volume): readonly Ob
 
 /** References of the whole pod, each once. */
 export function podReferences(pod: Pod): readonly ObjectReference[] {
-  return collect(pod.metadata.namespace ?? '', (add) => {
+  return collect(podNamespace(pod), (add) => {
     const { spec } = pod;
     for (const secret of spec?.imagePullSecrets ?? []) add('Secret', secret.name);
     for (const container of spec?.initContainers ?? []) visitContainer(container, add);

@@ -16,6 +16,7 @@ import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
+import { podUid } from '../types/pod-update.ts';
 import { createCsiPlugin } from './csi/create-csi-plugin.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
 import { createFlexDrivers } from './flex-drivers.ts';
@@ -101,7 +102,7 @@ class KubeletVolumeManager implements VolumeManager {
   }
 
   async waitForUnmount(pod: Pod, signal: AbortSignal): Promise<void> {
-    const uid = pod.metadata.uid ?? '';
+    const uid = podUid(pod);
     const deadlineMs = this.#deps.platform.clock.monotonicMs() + TEARDOWN_TIMEOUT_MS;
     const backoff = createBackoff(TEARDOWN_BACKOFF);
     const since = this.#leaving.get(uid)?.since ?? formatTime(this.#deps.platform.clock.nowMs());
@@ -137,27 +138,24 @@ class KubeletVolumeManager implements VolumeManager {
   }
 
   async waitForAttachAndMount(pod: Pod, signal: AbortSignal): Promise<void> {
-    await this.#teardowns.get(pod.metadata.uid ?? '');
+    await this.#teardowns.get(podUid(pod));
     await waitForPodVolumes(this.#deps.platform.clock, this.#volumesOf(pod), signal);
   }
 
-  awaitedVolumes(podUid: string): readonly AwaitedVolume[] {
-    const volumes = this.#pods.get(podUid);
-    const leaving = this.#leaving.get(podUid);
+  awaitedVolumes(uid: string): readonly AwaitedVolume[] {
+    const volumes = this.#pods.get(uid);
+    const leaving = this.#leaving.get(uid);
     if (leaving === undefined) return volumes?.awaited() ?? [];
     return [...(volumes?.ready().keys() ?? [])].map((name) => ({ name, waitsFor: 'unmount', ...leaving }));
   }
 
-  mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> {
-    return this.#pods.get(podUid)?.mounted() ?? new Map();
+  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume> {
+    return this.#pods.get(uid)?.mounted() ?? new Map();
   }
 
-  podHasVolumes(podUid: string): boolean {
+  podHasVolumes(uid: string): boolean {
     return (
-      !this.#reconstructed ||
-      this.#orphans.has(podUid) ||
-      this.#teardowns.has(podUid) ||
-      (this.#pods.get(podUid)?.size ?? 0) > 0
+      !this.#reconstructed || this.#orphans.has(uid) || this.#teardowns.has(uid) || (this.#pods.get(uid)?.size ?? 0) > 0
     );
   }
 
@@ -165,9 +163,9 @@ class KubeletVolumeManager implements VolumeManager {
     return this.#reconstructed ? [...this.#csi.inUse()].sort() : undefined;
   }
 
-  async volumeStats(podUid: string): ReturnType<VolumeManager['volumeStats']> {
+  async volumeStats(uid: string): ReturnType<VolumeManager['volumeStats']> {
     const stats = new Map<string, Awaited<ReturnType<typeof measureVolume>>>();
-    for (const [name, { content, usage }] of this.#pods.get(podUid)?.ready() ?? []) {
+    for (const [name, { content, usage }] of this.#pods.get(uid)?.ready() ?? []) {
       const reported = usage?.();
       if (reported !== undefined) stats.set(name, reported);
       if (content !== undefined) stats.set(name, await measureVolume(this.#deps.platform, content.path, content.large));
@@ -217,7 +215,7 @@ class KubeletVolumeManager implements VolumeManager {
   async #sweep(): Promise<void> {
     if (!this.#reconstructed) await this.#reconstruct();
     if (!this.#deps.sourcesReady()) return;
-    const listed = new Set(this.#deps.podsLister().map((pod) => pod.metadata.uid ?? ''));
+    const listed = new Set(this.#deps.podsLister().map((pod) => podUid(pod)));
     const gone = new Set([...this.#pods.keys(), ...this.#orphans].filter((uid) => !listed.has(uid)));
     // A pod must be missing twice, so that a pod that is not listed yet is not swept.
     const nowMs = this.#deps.platform.clock.monotonicMs();
@@ -256,7 +254,7 @@ class KubeletVolumeManager implements VolumeManager {
   }
 
   #volumesOf(pod: Pod): PodVolumes {
-    const uid = pod.metadata.uid ?? '';
+    const uid = podUid(pod);
     this.#deps.objects.registerPod(pod);
     let volumes = this.#pods.get(uid);
     if (volumes === undefined || volumes.stopped) {

@@ -14,6 +14,7 @@ import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resourc
 import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
+import { podNamespace } from '../types/pod-update.ts';
 import { volumePlugins } from './plugins/list.ts';
 import type { VolumePlugin, VolumeSource, VolumeSpec } from './volume-plugin.ts';
 
@@ -82,7 +83,7 @@ function definedOf({
 
 /** A volume defined in the pod; a migrated type is converted to a persistent volume of its CSI driver. */
 function inlineVolume(pod: Pod, volume: Volume): ResolvedVolume {
-  const persistentVolume = migratedInlineVolume(volume, pod.metadata.namespace ?? '');
+  const persistentVolume = migratedInlineVolume(volume, podNamespace(pod));
   const csi = persistentVolume?.spec?.csi;
   if (persistentVolume === undefined || csi === undefined)
     return withPlugin({ name: volume.name, source: volume, readOnly: false }, volume);
@@ -123,7 +124,7 @@ async function boundVolume(
   pod: Pod,
   { volume, claimName }: ClaimOfPod,
 ): Promise<{ readonly persistentVolume: PersistentVolume; readonly claim: PersistentVolumeClaim }> {
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = podNamespace(pod);
   const about = `error processing PVC ${namespace}/${claimName}`;
   const fail = (text: string, cause?: unknown): VolumeProcessingError =>
     new VolumeProcessingError(`${about}: ${text}`, { cause });

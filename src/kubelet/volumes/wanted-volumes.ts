@@ -5,6 +5,7 @@ import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
+import { podNamespace } from '../types/pod-update.ts';
 import { referenceKey, volumeReferences } from './object-references.ts';
 import type { SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
@@ -55,7 +56,7 @@ export function newVolumes(pod: Pod, known: Set<string>, nowMs: number): WantedV
     if (!mounted.has(volume.name) && !devices.has(volume.name)) continue;
     if (known.has(volume.name)) continue;
     known.add(volume.name);
-    const references = volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey);
+    const references = volumeReferences(podNamespace(pod), volume).map(referenceKey);
     const backoff = createBackoff(BACKOFF_SHAPE);
     added.push({ volume, references, backoff, working: false, again: false, attaching: false, sinceMs: nowMs });
   }

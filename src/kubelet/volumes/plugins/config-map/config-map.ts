@@ -4,6 +4,7 @@ import { isReason } from '../../../../api/status-error.ts';
 import { configMapPayload, DEFAULT_FILE_MODE } from '../../projected-content.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 import { writeContent } from '../../write-content.ts';
+import { podNamespace } from '../../../types/pod-update.ts';
 
 export const configMapPlugin: VolumePlugin = {
   name: 'kubernetes.io/configmap',
@@ -15,7 +16,7 @@ export const configMapPlugin: VolumePlugin = {
     const { name = '', items, defaultMode = DEFAULT_FILE_MODE, optional = false } = request.spec.source.configMap!;
     let configMap: ConfigMap;
     try {
-      configMap = await deps.objects.get('ConfigMap', request.pod.metadata.namespace ?? '', name);
+      configMap = await deps.objects.get('ConfigMap', podNamespace(request.pod), name);
     } catch (error) {
       if (!optional || !isReason(error, 'NotFound')) throw error;
       configMap = { metadata: {} };

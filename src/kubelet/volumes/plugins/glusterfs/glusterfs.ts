@@ -6,6 +6,7 @@
 import { Endpoints as EndpointsResource } from '../../../../api/gen/resources.ts';
 import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+import { podNamespace } from '../../../types/pod-update.ts';
 
 export const glusterfsPlugin: VolumePlugin = {
   name: 'kubernetes.io/glusterfs',
@@ -21,7 +22,7 @@ export const glusterfsPlugin: VolumePlugin = {
     const readOnly = spec.readOnly || (source.readOnly ?? false);
     const result = { hostPath: dir, readOnly, selinuxRelabel: false };
     if (await mounter.isMountPoint(dir)) return result;
-    const claimNamespace = spec.persistentVolume?.spec?.claimRef?.namespace ?? pod.metadata.namespace ?? '';
+    const claimNamespace = spec.persistentVolume?.spec?.claimRef?.namespace ?? podNamespace(pod);
     const namespace = ('endpointsNamespace' in source ? source.endpointsNamespace : undefined) ?? claimNamespace;
     const hosts = await serversOf(deps, namespace, source.endpoints);
     await files.makeDir(dir, { mode: 0o750 });

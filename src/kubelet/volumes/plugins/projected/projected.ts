@@ -13,6 +13,7 @@ import type { SetUpRequest, SetUpResult, VolumePlugin, VolumePluginDeps } from '
 import { trustAnchors } from '../../trust-anchors.ts';
 import { fsGroupOf } from '../../volume-ownership.ts';
 import { writeContent } from '../../write-content.ts';
+import { podNamespace } from '../../../types/pod-update.ts';
 
 const DEFAULT_TOKEN_SECONDS = 3600;
 const TOKEN_MODE = 0o600;
@@ -68,7 +69,7 @@ interface Context {
 
 async function collect(source: VolumeProjection, context: Context): Promise<ProjectedContent> {
   const { pod, defaultMode, deps } = context;
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = podNamespace(pod);
   if (source.configMap !== undefined) {
     const { name = '', items, optional = false } = source.configMap;
     const configMap = await orEmpty(deps.objects.get('ConfigMap', namespace, name), optional);

@@ -4,6 +4,7 @@ import { isReason } from '../../../../api/status-error.ts';
 import { DEFAULT_FILE_MODE, secretPayload } from '../../projected-content.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 import { writeContent } from '../../write-content.ts';
+import { podNamespace } from '../../../types/pod-update.ts';
 
 export const secretPlugin: VolumePlugin = {
   name: 'kubernetes.io/secret',
@@ -15,7 +16,7 @@ export const secretPlugin: VolumePlugin = {
     const { secretName = '', items, defaultMode = DEFAULT_FILE_MODE, optional = false } = request.spec.source.secret!;
     let secret: Secret;
     try {
-      secret = await deps.objects.get('Secret', request.pod.metadata.namespace ?? '', secretName);
+      secret = await deps.objects.get('Secret', podNamespace(request.pod), secretName);
     } catch (error) {
       if (!optional || !isReason(error, 'NotFound')) throw error;
       secret = { metadata: {} };
