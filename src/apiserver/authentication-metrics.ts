@@ -16,7 +16,6 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'system:serviceaccount:kube-system:default',
 ]);
 
-/** The counts so far. */
 export class AuthenticationMetrics {
   readonly #byName = new Map<string, number>();
   readonly #expiry = { counts: EXPIRY_SECONDS.map(() => 0), sum: 0, total: 0 };

@@ -22,7 +22,6 @@ export function nameserversOf(text: string): string[] {
   return [...new Set(found)];
 }
 
-/** The current servers. */
 export interface Upstreams {
   current(): Promise<readonly SocketAddress[]>;
 }

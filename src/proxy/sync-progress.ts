@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../platform/clock.ts';
 
-/** The current state. */
 export interface SyncState {
   /** Age of the oldest change that is not in the kernel; 0 without one. */
   readonly waitingMs: number;

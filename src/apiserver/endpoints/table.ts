@@ -43,7 +43,6 @@ export function partialMetadataHead(metadata: ListMeta, version: string): object
   return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata };
 }
 
-/** The input of a table. */
 export interface TableRequest {
   readonly printer: Printer<KubernetesObject> | undefined;
   readonly version: string;

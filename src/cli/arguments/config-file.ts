@@ -11,7 +11,6 @@ import { REFUSED_K3S_KEYS, translateK3sKey } from './k3s-keys.ts';
 
 /** One value of a flag; a list gives one per item. */
 export interface ConfigValue {
-  /** The key in the file. */
   readonly key: string;
   readonly flag: string;
   readonly text: string | boolean;

@@ -51,7 +51,6 @@ function verbOf({ verb = '-', subresource }: RevisionEntry): string {
   return subresource === undefined ? verb : `${verb} ${subresource}`;
 }
 
-/** The change in short. */
 function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): string {
   if (unreadable !== undefined) return unreadable;
   if (change === 'created' || change === 'deleted') return change;

@@ -16,7 +16,6 @@ export interface ServerBalancerDeps {
   readonly log: Log;
 }
 
-/** The open port. */
 export interface ServerBalancer {
   readonly url: string;
   close(): Promise<void>;

@@ -15,7 +15,6 @@ export function jobName(cronJob: Stored<CronJob>, scheduledMs: number): string {
   return `${cronJob.metadata.name}-${Math.floor(scheduledMs / 60_000)}`;
 }
 
-/** The job of a time. */
 export function jobFor(cronJob: Stored<CronJob>, scheduledMs: number): Job {
   const { metadata = {}, spec } = cronJob.spec.jobTemplate;
   return {

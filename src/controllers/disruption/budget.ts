@@ -76,7 +76,6 @@ export interface BudgetCounts {
   readonly disrupted: Disrupted;
 }
 
-/** The new status. */
 export function budgetStatus(
   budget: PodDisruptionBudget,
   counts: BudgetCounts,

@@ -23,7 +23,6 @@ export function sliceNameOf(name: string): SliceName {
   return { unit: units.at(-1)!, path: `/${units.join('/')}` };
 }
 
-/** The slice above. */
 export function parentSliceOf({ path }: SliceName): string {
   return path.split('/').at(-2) || ROOT_SLICE;
 }

@@ -42,7 +42,6 @@ function rowsOf(table: FieldTable, prefix: string): string[] {
     });
 }
 
-/** The page's text. */
 export function configurationDocument(): string {
   const gates = Object.entries(FEATURE_GATES).map(
     ([name, gate]) => `| \`${name}\` | ${gate.stage} | ${gate.default} | ${gate.switchable ? 'yes' : 'no'} |`,

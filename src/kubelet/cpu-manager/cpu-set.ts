@@ -14,7 +14,6 @@ export function difference(a: CpuSet, b: Iterable<number>): CpuSet {
   return a.filter((cpu) => !gone.has(cpu));
 }
 
-/** The CPUs in both. */
 export function intersection(a: CpuSet, b: Iterable<number>): CpuSet {
   const other = new Set(b);
   return a.filter((cpu) => other.has(cpu));

@@ -15,7 +15,6 @@ export interface ClaimInfo extends DraClaim {
   readonly drivers: Readonly<Record<string, readonly DraDevice[]>>;
 }
 
-/** The claims by uid. */
 export interface ClaimInfos {
   /** Reads the state of an earlier run. Rejects when it is damaged. */
   load(): Promise<void>;

@@ -38,7 +38,6 @@ function wellKnownAnnotations({ config }: NodeFacts): Record<string, string> {
   };
 }
 
-/** The Node to create. */
 export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
   const { config } = facts;
   const taints = [...config.registerWithTaints];

@@ -34,7 +34,6 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-/** The page's text. */
 export function podFieldsDocument(): string {
   const sections = POD_FIELD_TABLES.flatMap(({ title, rows }) => [
     `## ${title}`,

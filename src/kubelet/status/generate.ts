@@ -47,7 +47,6 @@ export interface GenerateInput {
   readonly applyProbes: (pod: Pod, status: PodStatus) => PodStatus;
 }
 
-/** The status to report. */
 export function generateApiPodStatus(input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let status = withContainers(input);

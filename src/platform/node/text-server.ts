@@ -4,7 +4,6 @@ import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 
-/** The result of a job. */
 export type TextReply = { readonly text: string } | { readonly name: string; readonly message: string };
 
 /** The `nice` value: where processors are few, the event loop has priority over megabytes of text. */

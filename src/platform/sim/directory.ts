@@ -19,7 +19,6 @@ export const EMPTY_DIRECTORY: undefined = undefined;
 
 const MOST_IN_A_CHAIN = 8;
 
-/** The entry of a name. */
 export function childOf<N extends Sibling<N>>(directory: Directory<N>, name: string): N | undefined {
   if (directory instanceof Map) return directory.get(name);
   let child = directory;

@@ -1,7 +1,6 @@
 /** A service manager that records its messages. */
 import type { ServiceManager } from '../service-manager.ts';
 
-/** The simulated one. */
 export interface SimServiceManager extends ServiceManager {
   /** Undefined: it does not watch. */
   watchdogPeriodMs: number | undefined;

@@ -26,7 +26,6 @@ export interface IptablesState {
   readonly presentChains: readonly string[];
 }
 
-/** The whole text. */
 export function iptablesRules(state: IptablesState, config: IptablesConfig): string {
   const rules = new Rules(config, state.nodePortRanges);
   for (const port of state.ports) rules.service(port);

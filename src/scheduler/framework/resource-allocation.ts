@@ -46,7 +46,6 @@ export function calculateResourceAllocatableRequest(
   }
 }
 
-/** The pod's request. */
 export function calculatePodResourceRequest(
   pod: Stored<Pod>,
   name: string,

@@ -9,7 +9,6 @@ const WRITE_PERIOD_MS = 1000;
 export interface RecordingFileDeps extends Pick<Platform, 'clock' | 'files' | 'log'> {
   /** An absolute path. */
   readonly path: string;
-  /** The current text. */
   readonly text: () => string;
 }
 

@@ -19,7 +19,6 @@ interface ReplayMark {
   readonly afterMs: number;
 }
 
-/** The response. */
 export interface Replay {
   readonly kind: 'Replay';
   readonly apiVersion: 'keelson/v1';

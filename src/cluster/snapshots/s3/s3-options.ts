@@ -29,7 +29,6 @@ export interface S3Options {
 /** `dns`: the bucket is part of the host name; `path`: part of the path; `auto`: as the endpoint expects it. */
 export type S3BucketLookup = 'auto' | 'dns' | 'path';
 
-/** The settled settings. */
 export interface S3Config {
   readonly endpoint: string;
   readonly region: string;

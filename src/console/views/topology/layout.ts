@@ -160,7 +160,6 @@ export function tilePlace({ tile, step, padding, head }: Measures, box: Box, ind
   };
 }
 
-/** The item at a point. */
 export function itemAt(layout: Layout, x: number, y: number): Item | undefined {
   const line = layout.lines[firstLine(layout, y)];
   const box = line?.boxes.find(

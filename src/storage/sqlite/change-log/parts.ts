@@ -53,7 +53,6 @@ export function encodeCommit({ timeMs, changes }: LoggedCommit): Buffer {
   return Buffer.concat([head, ...changes.flatMap(encodeChange)]);
 }
 
-/** The bytes of a part. */
 export function encodePart(head: PartHead, commits: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const text = Buffer.from(JSON.stringify(head));
   const length = Buffer.alloc(4);
