@@ -3,7 +3,7 @@
  * follow.
  */
 import { RE2JS } from 're2js';
-import { programSize } from './re2-size.ts';
+import { programSize, UNICODE_CLASS } from './re2-size.ts';
 
 /** As Go, deeper nesting is refused. */
 const MAX_NESTING = 1000;
@@ -11,6 +11,8 @@ const MAX_NESTING = 1000;
 const MAX_LENGTH = 16 * 1024;
 /** Compiling a program of this many instructions takes as long. Go allows some three million. */
 const MAX_PROGRAM = 20_000;
+/** Programs with such classes: some sixty milliseconds. */
+const MAX_UNICODE_PROGRAM = 80_000;
 
 /** Throws an Error with Go's text. */
 export function compileRe2(pattern: string): RE2JS {
@@ -18,7 +20,8 @@ export function compileRe2(pattern: string): RE2JS {
   let nesting = 0;
   for (let at = pattern.indexOf('('); at >= 0; at = pattern.indexOf('(', at + 1)) nesting++;
   if (nesting > MAX_NESTING && nests(pattern)) throw new Error('error parsing regexp: expression nests too deeply');
-  if (programSize(pattern) > MAX_PROGRAM) throw new Error('error parsing regexp: expression too large');
+  if (programSize(pattern) > MAX_PROGRAM || programSize(pattern, UNICODE_CLASS) > MAX_UNICODE_PROGRAM)
+    throw new Error('error parsing regexp: expression too large');
   return RE2JS.compile(pattern);
 }
 

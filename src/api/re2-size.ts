@@ -1,9 +1,15 @@
 /** Estimates the size of a regular expression's program before it is compiled. Upstream: Go's regexp/syntax checkSize. */
 
+/** What a class such as `\pL` counts as by the time it takes to compile: sixteen other instructions. */
+export const UNICODE_CLASS = 16;
+
 const REPEAT = /\{(\d+)(,(\d*))?\}/y;
 
-/** The approximate number of instructions: a repetition with a count copies its operand. */
-export function programSize(pattern: string): number {
+/**
+ * The approximate number of instructions: a repetition with a count copies its operand. `unicodeClass`: what a class such as `\pL`
+ * counts as.
+ */
+export function programSize(pattern: string, unicodeClass = 1): number {
   const outer: number[] = [];
   let size = 0;
   /** The size of the operand that a repetition at this place would copy. */
@@ -28,13 +34,26 @@ export function programSize(pattern: string): number {
         at += match[0].length - 1;
       }
     } else {
+      const from = at;
       if (character === '\\') at++;
       else if (character === '[') at = classEnd(pattern, at);
-      if (character !== '*' && character !== '+' && character !== '?') atom = 1;
-      size++;
+      const added = unicodeClass === 1 ? 1 : 1 + (unicodeClass - 1) * unicodeClasses(pattern, from, at);
+      if (character !== '*' && character !== '+' && character !== '?') atom = added;
+      size += added;
     }
   }
   return outer.reduce((sum, one) => sum + one, size);
+}
+
+/** The number of `\p` and `\P` between two places, inclusive. */
+function unicodeClasses(pattern: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = from; at < to; at++)
+    if (pattern[at] === '\\') {
+      at++;
+      if (pattern[at] === 'p' || pattern[at] === 'P') count++;
+    }
+  return count;
 }
 
 function classEnd(pattern: string, start: number): number {

@@ -1,13 +1,16 @@
 /** Regular expressions of schemas run in RE2, in linear time for every pattern. */
 import { errorMessage } from '../../base/errors.ts';
-import { Lru } from '../../base/lru.ts';
+import { WeighedLru } from '../../base/weighed-lru.ts';
 import { compileRe2 } from '../re2-pattern.ts';
 import { programSize } from '../re2-size.ts';
 
 /** A pattern, or the reason why it is invalid. */
 type Pattern = { readonly test: (text: string) => boolean; readonly longest: number } | { readonly error: string };
 
-const compiled = new Lru<string, Pattern>(1000);
+/** Instructions of all programs that are kept: some 120 MB. The largest program is a 64th. */
+const MAX_KEPT = 1_280_000;
+
+const compiled = new WeighedLru<string, Pattern>(1000, MAX_KEPT);
 
 /**
  * Characters times instructions of the program, about fifty milliseconds when the matcher has no fast path. Upstream has threads
@@ -31,6 +34,9 @@ function compile(pattern: string): Pattern {
  */
 export function patternOf(pattern: string): Pattern {
   let cached = compiled.get(pattern);
-  if (cached === undefined) compiled.set(pattern, (cached = compile(pattern)));
+  if (cached === undefined) {
+    cached = compile(pattern);
+    compiled.set(pattern, cached, 'error' in cached ? pattern.length : programSize(pattern));
+  }
   return cached;
 }

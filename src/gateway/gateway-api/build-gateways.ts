@@ -3,7 +3,7 @@ import type { Stored } from '../../api/object.ts';
 import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
-import { costOfBackends, costOfRoutes } from '../snapshot/route-cost.ts';
+import { costOfBackends, costOfPatterns, costOfRoutes } from '../snapshot/route-cost.ts';
 import type { SharedHosts } from '../snapshot/host-claims.ts';
 import type { SecretCertificates } from '../snapshot/secret-certificates.ts';
 import { ServiceBackends } from '../snapshot/service-backend.ts';
@@ -39,6 +39,7 @@ import type {
   TlsRoute,
 } from './types.ts';
 import { HostOrder } from './host-order.ts';
+import { patternsOf } from './route-matches.ts';
 import { placesOf, type OwnRoute } from './own-route.ts';
 import { portsOf } from './port-plans.ts';
 import { TerminatedHosts } from './terminated-hosts.ts';
@@ -144,13 +145,24 @@ function* ownRoute(
   if (attached.length === 0) return undefined;
   const modes = modesOf(attached);
   if (kind !== 'TLSRoute' || modes.isTerminated) yield* context.policies.resolve(servicesNamedBy(route));
+  const account = context.budget.account(namespaceOf(route));
+  const excess = account.take(costOfPatterns(patternsOf(route)));
   const convertedRoute =
-    kind === 'TLSRoute' ? convertTlsRoute(route, modes, context) : convertRoute(kind, route, context);
+    kind === 'TLSRoute'
+      ? convertTlsRoute(route, modes, context)
+      : yield* convertRoute(kind, excess === undefined ? route : withoutMatches(route), context);
   const parents = convertedRoute.refusal === undefined ? context.claims.withoutTaken(kind, attached) : attached;
   const places = placesOf(parents);
-  const converted = withinBudget(convertedRoute, places, context.budget.account(namespaceOf(route)));
+  const converted =
+    excess === undefined ? withinBudget(convertedRoute, places, account) : refusedFor(excess, convertedRoute);
   if (converted.refusal === undefined) context.claims.claim(kind, parents);
   return { kind, route, parents, converted, places };
+}
+
+/** The route with its references alone. */
+function withoutMatches(route: Stored<GatewayRoute>): Stored<GatewayRoute> {
+  const rules = (route.spec.rules ?? []).map((rule) => ({ ...rule, matches: [] }));
+  return { ...route, spec: { ...route.spec, rules } };
 }
 
 function modesOf(parents: readonly AttachedParent[]): TlsModes {
@@ -171,7 +183,10 @@ function withinBudget(converted: ConvertedRoute, places: OwnRoute['places'], acc
   const perHost = converted.routes.length + passed.length;
   const placed = lists.reduce((sum, hosts) => sum + hosts.length, 0) * perHost;
   const limit = account.take(costOfRoutes(parts, placed), costOfBackends(converted.backends));
-  if (limit === undefined) return converted;
+  return limit === undefined ? converted : refusedFor(limit, converted);
+}
+
+function refusedFor(limit: string, converted: ConvertedRoute): ConvertedRoute {
   const refusal = { reason: LIMIT_EXCEEDED, message: `the route is not served: ${limit}` };
   return { ...converted, routes: [], connections: [], backends: {}, refusal };
 }

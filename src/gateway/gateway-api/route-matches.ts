@@ -1,9 +1,8 @@
 /** Converts matches of HTTPRoute and GRPCRoute to those of the data plane, with their rank. */
-import { compileRe2 } from '../../api/re2-pattern.ts';
-import { errorMessage } from '../../base/errors.ts';
+import { patternOf } from '../../api/json-schema/patterns.ts';
 import type { PathMatch, RouteMatch, ValueMatch } from '../snapshot/snapshot.ts';
 import { UnsupportedValueError } from './route-filters.ts';
-import type { GrpcMatch, HttpMatch, NamedMatch } from './types.ts';
+import type { GatewayRoute, GrpcMatch, HttpMatch, NamedMatch, RouteRule } from './types.ts';
 
 export interface RankedMatch {
   readonly match: RouteMatch;
@@ -71,11 +70,26 @@ function values(matches: readonly NamedMatch[] | undefined, ignoresCase: boolean
   return [...found.values()];
 }
 
+/** Compiled patterns are remembered: snapshots are built often. */
 function checkPattern(pattern: string): string {
-  try {
-    compileRe2(pattern);
-    return pattern;
-  } catch (error) {
-    throw new UnsupportedValueError(`${pattern}: ${errorMessage(error)}`);
-  }
+  const compiled = patternOf(pattern);
+  if ('error' in compiled) throw new UnsupportedValueError(`${pattern}: ${compiled.error}`);
+  return pattern;
+}
+
+/** All patterns of a route's matches. */
+export function patternsOf({ spec }: GatewayRoute): string[] {
+  const patterns: string[] = [];
+  const add = (type: string | undefined, text: string | undefined): void => {
+    if (type === 'RegularExpression' && text !== undefined) patterns.push(text);
+  };
+  for (const { matches = [] } of (spec.rules ?? []) as readonly RouteRule<HttpMatch & GrpcMatch>[])
+    for (const { path, headers = [], queryParams = [], method } of matches as readonly (HttpMatch & GrpcMatch)[]) {
+      add(path?.type, path?.value);
+      for (const { type, value } of [...headers, ...queryParams]) add(type, value);
+      const { type, service, method: name } = (method ?? {}) as NonNullable<GrpcMatch['method']>;
+      add(type, service);
+      add(type, name);
+    }
+  return patterns;
 }

@@ -1,5 +1,7 @@
 /** Converts the rules of a route to routes of the data plane, and resolves their references. */
 import type { Stored } from '../../api/object.ts';
+import { appendAll } from '../../base/lists.ts';
+import type { Steps } from '../../base/steps.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ResolvedBackend, ServiceBackends } from '../snapshot/service-backend.ts';
@@ -61,14 +63,19 @@ export function convertTlsRoute(object: Stored<GatewayRoute>, modes: TlsModes, c
   return new Conversion('TLSRoute', object, context).connections(modes);
 }
 
-export function convertRoute(
+/** One step for each rule. */
+export function* convertRoute(
   kind: Exclude<RouteKind, 'TLSRoute'>,
   object: Stored<GatewayRoute>,
   context: RouteContext,
-): ConvertedRoute {
+): Steps<ConvertedRoute> {
   const converting = new Conversion(kind, object, context);
   try {
-    const routes = (object.spec.rules ?? []).flatMap((rule) => converting.rule(rule as RouteRule<never>));
+    const routes: RankedRoute[] = [];
+    for (const rule of object.spec.rules ?? []) {
+      appendAll(routes, converting.rule(rule as RouteRule<never>));
+      yield;
+    }
     const { backends, services } = converting;
     return { routes, connections: [], backends, services, resolvedRefs: converting.resolvedRefs() };
   } catch (error) {

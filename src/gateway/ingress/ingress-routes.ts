@@ -7,7 +7,7 @@ import type { HTTPIngressPath, Ingress, IngressBackend } from '../../api/gen/net
 import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { sortSteps } from '../../base/sort-steps.ts';
-import type { Steps } from '../../base/steps.ts';
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import type { RouteProblems } from '../snapshot/route-problems.ts';
 import type { ServiceBackends } from '../snapshot/service-backend.ts';
 import type { Backend, PathMatch } from '../snapshot/snapshot.ts';
@@ -30,21 +30,28 @@ export interface RankedRoute {
   readonly level: number;
 }
 
-/** The routes of one ingress. All paths to one backend share its rule. */
-export function routesOfIngress(
+/** Paths, and endpoints of their services, that are worked on in one step. */
+const WORK_PER_STEP = 10_000;
+
+/** The routes of one ingress, in steps. All paths to one backend share its rule. */
+export function* routesOfIngress(
   ingress: Stored<Ingress>,
   services: ServiceBackends,
   problems: RouteProblems,
-): IngressRoutes {
+): Steps<IngressRoutes> {
   const { rules = [], defaultBackend } = ingress.spec ?? {};
   const converting = new Conversion(ingress, services, problems);
-  const ranked: RankedRoute[] = rules.flatMap(({ host = '', http }) => {
+  const ranked: RankedRoute[] = [];
+  const meter = new StepMeter(WORK_PER_STEP);
+  for (const { host = '', http } of rules) {
     const hosts = [host];
-    return (http?.paths ?? []).map((path) => ({
-      level: 0,
-      route: { rule: converting.ruleOf(path.backend), match: { path: pathMatch(path) }, hosts },
-    }));
-  });
+    for (const path of http?.paths ?? []) {
+      const before = services.work;
+      const rule = converting.ruleOf(path.backend);
+      ranked.push({ level: 0, route: { rule, match: { path: pathMatch(path) }, hosts } });
+      if (meter.endsStep(1 + services.work - before)) yield;
+    }
+  }
   if (defaultBackend !== undefined) {
     const match = { path: { type: 'prefix', value: '/' } } as const;
     const rule = converting.ruleOf(defaultBackend);

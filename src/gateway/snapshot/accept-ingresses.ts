@@ -40,7 +40,7 @@ export function* acceptIngresses({
   for (const ingress of ingresses.toSorted(byAge)) {
     const problems = new RouteProblems();
     const account = budget.account(namespaceOf(ingress));
-    const routes = acceptedRoutes(ingress, { services, account, problems });
+    const routes = yield* acceptedRoutes(ingress, { services, account, problems });
     if (routes === undefined) converted.push({ ingress, problems });
     else {
       const own = yield* certificatesOfIngress(ingress, { view, certificates, account, problems });
@@ -52,15 +52,15 @@ export function* acceptIngresses({
 }
 
 /** Undefined when the ingress would exceed a limit. */
-function acceptedRoutes(
+function* acceptedRoutes(
   ingress: Stored<Ingress>,
   {
     services,
     account,
     problems,
   }: { readonly services: ServiceBackends; readonly account: BudgetAccount; readonly problems: RouteProblems },
-): IngressRoutes | undefined {
-  const ingressRoutes = routesOfIngress(ingress, services, problems);
+): Steps<IngressRoutes | undefined> {
+  const ingressRoutes = yield* routesOfIngress(ingress, services, problems);
   const parts = new Set(ingressRoutes.ranked.flatMap(({ route: { rule, match, hosts } }) => [rule, match, hosts]));
   const hosts = ingressRoutes.ranked.reduce((sum, { route }) => sum + route.hosts.length, 0);
   const refusal = account.take(costOfRoutes(parts, hosts * PORTS), costOfBackends(ingressRoutes.backends));

@@ -1,6 +1,17 @@
 /** The size of routes in the budget of a snapshot. */
+import { programSize, UNICODE_CLASS } from '../../api/re2-size.ts';
 import type { Backend } from './snapshot.ts';
 import { bytesOf, PLACED_ROUTE_BYTES } from './snapshot-budget.ts';
+
+/** Memory of an instruction of a compiled regular expression, in the data plane. */
+const INSTRUCTION_BYTES = 128;
+
+/** Patterns are known before they are compiled: 32,000 instructions fill an object's budget. */
+export function costOfPatterns(patterns: readonly string[]): number {
+  let instructions = 0;
+  for (const pattern of new Set(patterns)) instructions += programSize(pattern, UNICODE_CLASS);
+  return instructions * INSTRUCTION_BYTES;
+}
 
 /** Each shared part once, and each match at each host of each port. */
 export function costOfRoutes(parts: ReadonlySet<object>, placed: number): number {

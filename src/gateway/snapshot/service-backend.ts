@@ -4,7 +4,10 @@
  */
 import type { Service, ServicePort } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { firstBy } from '../../base/first-by.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import type { Backend, Endpoint } from './snapshot.ts';
+import { LIMIT_EXCEEDED } from './snapshot-budget.ts';
 import type { ClusterView, RouteProblem } from './cluster-view.ts';
 
 /** A port of a Service, by name or number. */
@@ -19,10 +22,16 @@ export type ResolvedBackend =
   | { readonly key: string; readonly portName: string; readonly backend: Backend; readonly problem?: undefined }
   | { readonly problem: RouteProblem };
 
+/** Endpoints that are collected for the Services of a namespace, once for each port that routes name. */
+const MAX_ENDPOINTS = 500_000;
+
 /** The backends of one snapshot: thousands of paths may refer to one Service, whose endpoints are collected once. */
 export class ServiceBackends {
   readonly #view: ClusterView;
   readonly #resolved = new Map<string, ResolvedBackend>();
+  readonly #endpoints = new Map<string, number>();
+  /** Endpoints that were looked at so far, with one for each call. */
+  work = 0;
 
   constructor(view: ClusterView) {
     this.#view = view;
@@ -31,9 +40,24 @@ export class ServiceBackends {
   resolve(reference: ServiceReference): ResolvedBackend {
     const { namespace, name, port } = reference;
     const key = `${namespace}/${name}/${port.name ?? ''}/${port.number ?? ''}`;
-    const resolved = this.#resolved.get(key) ?? resolveService(reference, this.#view);
-    this.#resolved.set(key, resolved);
-    return resolved;
+    this.work++;
+    return getOrMake(this.#resolved, key, () => this.#collect(reference));
+  }
+
+  #collect(reference: ServiceReference): ResolvedBackend {
+    const { namespace, name } = reference;
+    const count = this.#view
+      .slicesOf(namespace, name)
+      .reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
+    const ofNamespace = this.#endpoints.get(namespace) ?? 0;
+    if (ofNamespace + count > MAX_ENDPOINTS)
+      return problem(
+        LIMIT_EXCEEDED,
+        `ports of services of namespace ${namespace} have more than ${MAX_ENDPOINTS} endpoints together`,
+      );
+    this.#endpoints.set(namespace, ofNamespace + count);
+    this.work += count;
+    return resolveService(reference, this.#view);
   }
 }
 
@@ -42,9 +66,8 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
   if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
   if (service.spec?.type === 'ExternalName')
     return problem('UnsupportedBackend', `service ${name} is of type ExternalName, which is not followed`);
-  const servicePort = service.spec?.ports?.find((one) =>
-    port.name === undefined ? one.port === port.number : one.name === port.name,
-  );
+  const { byName, byNumber } = getOrMake(portsOf, service.spec?.ports ?? [], indexPorts);
+  const servicePort = port.name === undefined ? byNumber.get(port.number ?? 0) : byName.get(port.name);
   if (servicePort === undefined)
     return problem('BackendNotFound', `service ${name} has no port ${port.name ?? port.number ?? 'of that name'}`);
   if ((servicePort.protocol ?? 'TCP') !== 'TCP')
@@ -58,6 +81,27 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
     isSticky: service.spec?.sessionAffinity === 'ClientIP',
   };
   return { key: `${namespace}/${name}:${servicePort.port}`, portName: servicePort.name ?? '', backend };
+}
+
+interface ServicePorts {
+  readonly byName: ReadonlyMap<string | undefined, ServicePort>;
+  readonly byNumber: ReadonlyMap<number, ServicePort>;
+}
+
+/** Thousands of paths may name thousands of ports. */
+const portsOf = new WeakMap<readonly ServicePort[], ServicePorts>();
+
+function indexPorts(ports: readonly ServicePort[]): ServicePorts {
+  return { byName: firstBy(ports, ({ name }) => name), byNumber: firstBy(ports, ({ port }) => port) };
+}
+
+type SlicePorts = NonNullable<EndpointSlice['ports']>;
+
+/** By name, the first port of a slice. */
+const slicePorts = new WeakMap<SlicePorts, ReadonlyMap<string, SlicePorts[number]>>();
+
+function firstPorts(ports: SlicePorts): ReadonlyMap<string, SlicePorts[number]> {
+  return firstBy(ports, ({ name = '' }) => name);
 }
 
 function problem(reason: RouteProblem['reason'], message: string): ResolvedBackend {
@@ -85,7 +129,7 @@ function endpointsOf(service: Service, { name = '' }: ServicePort, slices: reado
     : slices.filter(({ addressType }) => addressType !== 'FQDN');
   const [ready, ending] = [new Map<string, Endpoint>(), new Map<string, Endpoint>()];
   for (const { ports, endpoints } of own) {
-    const port = ports?.find((one) => (one.name ?? '') === name)?.port;
+    const port = ports && getOrMake(slicePorts, ports, firstPorts).get(name)?.port;
     if (port === undefined) continue;
     for (const { addresses, conditions } of endpoints ?? []) {
       const isReady = conditions?.ready !== false;
