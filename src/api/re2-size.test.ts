@@ -24,8 +24,20 @@ test('the size of a program is estimated by its repetitions', () => {
 });
 
 test("patterns whose programs are too large are refused with Go's error", () => {
-  for (const pattern of ['a{1000}'.repeat(100), `(${'a'.repeat(100)}){1000}`, `(${'a{10}'.repeat(50)}){100}`])
+  assert.equal(programSize('[\\pL\\P{N}x]{100}a', 16), 3101);
+  for (const pattern of [
+    '\\pL{1000}'.repeat(19),
+    '[^\\pL\\p{Greek}]{1000}'.repeat(9),
+    'a{1000}'.repeat(100),
+    `(${'a'.repeat(100)}){1000}`,
+    `(${'a{10}'.repeat(50)}){100}`,
+  ])
     assert.throws(() => compileRe2(pattern), { message: 'error parsing regexp: expression too large' });
-  for (const pattern of ['^[a-z]{0,1000}$', '^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\.){1,16}$', '(a|b|c){1,1000}'])
+  for (const pattern of [
+    '^[a-z]{0,1000}$',
+    '^[\\p{L}\\p{N}_-]{1,1000}$',
+    '^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\.){1,16}$',
+    '(a|b|c){1,1000}',
+  ])
     assert.doesNotThrow(() => compileRe2(pattern));
 });

@@ -35,7 +35,7 @@ export function programSize(pattern: string, unicodeClass = 1): number {
       }
     } else {
       const from = at;
-      if (character === '\\') at++;
+      if (character === '\\') at = escapeEnd(pattern, at);
       else if (character === '[') at = classEnd(pattern, at);
       const added = unicodeClass === 1 ? 1 : 1 + (unicodeClass - 1) * unicodeClasses(pattern, from, at);
       if (character !== '*' && character !== '+' && character !== '?') atom = added;
@@ -54,6 +54,14 @@ function unicodeClasses(pattern: string, from: number, to: number): number {
       if (pattern[at] === 'p' || pattern[at] === 'P') count++;
     }
   return count;
+}
+
+/** The last character of an escape: of `\pL` and `\p{Greek}` the name belongs to it. */
+function escapeEnd(pattern: string, start: number): number {
+  const [named, bracket] = [pattern[start + 1], pattern[start + 2]];
+  if (named !== 'p' && named !== 'P') return start + 1;
+  const end = bracket === '{' ? pattern.indexOf('}', start) : start + 2;
+  return end < 0 ? pattern.length : end;
 }
 
 function classEnd(pattern: string, start: number): number {

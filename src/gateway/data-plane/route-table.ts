@@ -4,6 +4,7 @@
  * networking.k8s.io/v1 Ingress and of gateway.networking.k8s.io HTTPRoute.
  */
 import { patternOf } from '../../api/json-schema/patterns.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import { isBelow } from '../gateway-api/hostnames.ts';
 import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
 import { HostRoutes } from './host-routes.ts';
@@ -31,12 +32,13 @@ export class RouteTable {
   #wildcardLabels = 0;
 
   constructor(routes: readonly Route[]) {
+    const patterns = new Map<string, TextTest>();
     for (const route of routes) {
       const host = route.host.toLowerCase();
       if (host.startsWith('*.')) this.#wildcardLabels = Math.max(this.#wildcardLabels, host.split('.').length - 1);
       const ofHost = this.#byHost.get(host) ?? new HostRoutes();
       this.#byHost.set(host, ofHost);
-      ofHost.add(route.match.path, { route, matches: compileMatch(route) });
+      ofHost.add(route.match.path, { route, matches: compileMatch(route, patterns) });
     }
   }
 
@@ -89,8 +91,12 @@ function excludes(host: string, work: MatchWork): (names: readonly string[] | un
   };
 }
 
-function compileMatch({ match }: Route): CompiledRoute['matches'] {
-  const path = match.path.type === 'regex' ? compilePattern(match.path.value) : () => true;
+/** Routes share the tests of their patterns. */
+function compileMatch({ match }: Route, patterns: Map<string, TextTest>): CompiledRoute['matches'] {
+  const patternTest = (value: string): TextTest => getOrMake(patterns, value, () => lazyPattern(value));
+  const compileValue = ({ value, isRegex }: ValueMatch): TextTest =>
+    isRegex === true ? patternTest(value) : (text) => text === value;
+  const path = match.path.type === 'regex' ? patternTest(match.path.value) : () => true;
   const headers = (match.headers ?? []).map((one) => ({ name: one.name.toLowerCase(), test: compileValue(one) }));
   const params = (match.queryParams ?? []).map((one) => ({ name: one.name, test: compileValue(one) }));
   const { method } = match;
@@ -111,8 +117,10 @@ function compileMatch({ match }: Route): CompiledRoute['matches'] {
 
 type TextTest = (text: string, work: MatchWork) => boolean;
 
-function compileValue({ value, isRegex }: ValueMatch): TextTest {
-  return isRegex === true ? compilePattern(value) : (text) => text === value;
+/** Compiles the pattern when it is first asked: all patterns of a snapshot at once would hold every route. */
+function lazyPattern(value: string): TextTest {
+  let test: TextTest | undefined;
+  return (text, work) => (test ??= compilePattern(value))(text, work);
 }
 
 /** A test whether the whole text matches. A text too long for the pattern's size, or an invalid pattern, never matches. */

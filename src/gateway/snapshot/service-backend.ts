@@ -66,7 +66,8 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
   if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
   if (service.spec?.type === 'ExternalName')
     return problem('UnsupportedBackend', `service ${name} is of type ExternalName, which is not followed`);
-  const { byName, byNumber } = getOrMake(portsOf, service.spec?.ports ?? [], indexPorts);
+  const ports = service.spec?.ports ?? [];
+  const { byName, byNumber } = getOrMake(portsOf, ports, () => indexPorts(ports));
   const servicePort = port.name === undefined ? byNumber.get(port.number ?? 0) : byName.get(port.name);
   if (servicePort === undefined)
     return problem('BackendNotFound', `service ${name} has no port ${port.name ?? port.number ?? 'of that name'}`);
@@ -129,7 +130,7 @@ function endpointsOf(service: Service, { name = '' }: ServicePort, slices: reado
     : slices.filter(({ addressType }) => addressType !== 'FQDN');
   const [ready, ending] = [new Map<string, Endpoint>(), new Map<string, Endpoint>()];
   for (const { ports, endpoints } of own) {
-    const port = ports && getOrMake(slicePorts, ports, firstPorts).get(name)?.port;
+    const port = ports && getOrMake(slicePorts, ports, () => firstPorts(ports)).get(name)?.port;
     if (port === undefined) continue;
     for (const { addresses, conditions } of endpoints ?? []) {
       const isReady = conditions?.ready !== false;
