@@ -91,3 +91,18 @@ test('of reports that arrive together the last one counts', async () => {
   await platform.clock.advance(10);
   assert.equal(recorded(), '443');
 });
+
+test('Gateways and services are walked once for all ports of a report', async () => {
+  const services = Array.from({ length: 2_000 }, (_, at) => balancer(10_000 + at));
+  const { platform, objects, announced, warnings } = start(nodeWith(), services);
+  let lists = 0;
+  const list = objects.store.list.bind(objects.store);
+  objects.store.list = ((...kinds: Parameters<typeof list>) => {
+    lists++;
+    return list(...kinds);
+  }) as typeof objects.store.list;
+  announced.take(report(...Array.from({ length: 4_000 }, (_, at) => 10_000 + at)));
+  await platform.clock.advance(10);
+  assert.equal(warnings.length, 2_000);
+  assert.ok(lists < 20, String(lists));
+});

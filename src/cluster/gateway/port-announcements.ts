@@ -7,6 +7,7 @@ import { Nodes } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
 import { isReason } from '../../api/status-error.ts';
 import { onAbort } from '../../base/abort.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import { GATEWAY_PORTS_ANNOTATION } from '../../component-helpers/gateway-class.ts';
 import type { DataPlaneReport, ListenerState } from '../../gateway/snapshot/snapshot.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
@@ -92,13 +93,15 @@ export class PortAnnouncements {
     const open: number[] = [];
     const { files } = this.#deps.platform;
     const report = this.#report && this.#node.isOwn ? await withHolders(files, this.#report) : this.#report;
+    const serviceOn = this.#serviceLookup();
     for (const state of report?.listeners ?? []) {
-      const message = this.#messageOf(state);
+      const message = this.#messageOf(state, serviceOn(state.port));
       if (message === undefined) open.push(state.port);
       else messages.push(message);
     }
+    const reported = new Set(this.#messages);
     for (const message of messages) {
-      if (this.#messages.includes(message)) continue;
+      if (reported.has(message)) continue;
       this.#deps.platform.log.warn(message);
       this.#surroundings.warn(message);
     }
@@ -107,29 +110,33 @@ export class PortAnnouncements {
   }
 
   /** The reason why the port does not serve; undefined when it does. */
-  #messageOf(state: ListenerState): string | undefined {
+  #messageOf(state: ListenerState, service: Service | undefined): string | undefined {
     const { nodeName, isOwn } = this.#node;
     const place = isOwn ? '' : ` of node ${nodeName}`;
-    const service = this.#serviceOn(state.port)?.metadata;
-    if (service !== undefined)
-      return `port ${state.port} of routes${place} belongs to service ${service.namespace}/${service.name} of type LoadBalancer`;
+    if (service !== undefined) {
+      const { namespace, name } = service.metadata;
+      return `port ${state.port} of routes${place} belongs to service ${namespace}/${name} of type LoadBalancer`;
+    }
     const problem = portProblem(state, place);
     return state.problem === 'EADDRINUSE' ? `${problem}; stop it, or ${this.#otherPort(state.port)}` : problem;
   }
 
-  /** The load balancer service whose rules take the port's traffic before any listener. */
-  #serviceOn(port: number): Service | undefined {
+  /**
+   * Finds the load balancer service whose rules take a port's traffic before any listener. Services and Gateways are walked once
+   * for all ports of a report.
+   */
+  #serviceLookup(): (port: number) => Service | undefined {
+    const byPort = new Map<number, Service[]>();
+    for (const service of this.#surroundings.services()) {
+      const { type, loadBalancerClass = '', ports = [] } = service.spec ?? {};
+      const isAssigned = (service.status?.loadBalancer?.ingress ?? []).length > 0;
+      if (type !== 'LoadBalancer' || loadBalancerClass !== '' || !isAssigned) continue;
+      for (const { port, protocol = 'TCP' } of ports)
+        if (protocol === 'TCP') getOrMake(byPort, port, (): Service[] => []).push(service);
+    }
+    if (byPort.size === 0) return () => undefined;
     const precede = routesPrecede(this.#deps.controlPlane.server.objects, this.#node.ports);
-    return this.#surroundings
-      .services()
-      .find(
-        (service) =>
-          service.spec?.type === 'LoadBalancer' &&
-          (service.spec.loadBalancerClass ?? '') === '' &&
-          (service.status?.loadBalancer?.ingress ?? []).length > 0 &&
-          (service.spec.ports ?? []).some((one) => one.port === port && (one.protocol ?? 'TCP') === 'TCP') &&
-          !precede(service, port),
-      );
+    return (port) => byPort.get(port)?.find((service) => !precede(service, port));
   }
 
   #otherPort(port: number): string {

@@ -23,6 +23,10 @@ const KINDS_OF: Readonly<Partial<Record<string, readonly string[]>>> = {
   TLS: ['TLSRoute'],
 };
 
+/** Each port is a socket of every process that serves routes. */
+const MAX_PORTS = 1_000;
+const MAX_PORTS_OF_NAMESPACE = 100;
+
 /** A listener with its state. */
 export interface ResolvedListener {
   readonly gateway: Stored<Gateway>;
@@ -57,13 +61,14 @@ export function* resolveListeners(
   context: ListenerContext,
 ): Steps<ResolvedListener[]> {
   const ports = new Map(context.taken);
+  const opened = new Map<string, number>();
   const resolved: ResolvedListener[] = [];
   for (const gateway of gateways) {
     const ofGateway = { account: context.budget.account(namespaceOf(gateway)), secrets: new Set<string>() };
     const own: UnisolatedListener[] = [];
     const hosts = new Set<string>();
     for (const listener of gateway.spec.listeners ?? []) {
-      own.push(resolveListener(gateway, listener, { ...context, ...ofGateway, ports, hosts }));
+      own.push(resolveListener(gateway, listener, { ...context, ...ofGateway, ports, opened, hosts }));
       yield;
     }
     for (const one of own) resolved.push({ ...one, moreSpecific: moreSpecificNames(one, own) });
@@ -89,6 +94,8 @@ function hostnameOf({ hostname = '' }: GatewayListener): string {
 
 interface Claims {
   readonly ports: Map<number, boolean>;
+  /** The number of ports that listeners of each namespace were the first to claim. */
+  readonly opened: Map<string, number>;
   /** Ports and host names of the Gateway's earlier listeners. */
   readonly hosts: Set<string>;
 }
@@ -98,11 +105,12 @@ function resolveListener(
   listener: GatewayListener,
   context: ListenerContext & CertificateContext & Claims,
 ): UnisolatedListener {
+  const namespace = namespaceOf(gateway);
   const isHttp = listener.protocol !== 'TLS';
   const isPassthrough = !isHttp && listener.tls?.mode === 'Passthrough';
   const isTls = !isHttp || listener.protocol === 'HTTPS';
-  const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, context);
-  const conflict = refusal === undefined ? conflictOf(listener, { ...context, isTls }) : undefined;
+  const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, { ...context, namespace });
+  const conflict = refusal === undefined ? conflictOf(listener, { ...context, isTls, namespace }) : undefined;
   const kinds = allowedKinds(listener);
   const isTerminated = isTls && !isPassthrough;
   const tls = isTerminated
@@ -160,11 +168,18 @@ function refusalOf({ protocol, tls }: GatewayListener, isTls: boolean): Refusal 
 }
 
 /** The data plane's socket outlives a restart, after which the node's own server could not open the port. */
-function portRefusal({ port }: GatewayListener, { portUser }: ListenerContext): Refusal | undefined {
+function portRefusal(
+  { port }: GatewayListener,
+  { portUser, ports, opened, namespace }: ListenerContext & Claims & { readonly namespace: string },
+): Refusal | undefined {
+  const refusal = (message: string): Refusal => ({ reason: 'PortUnavailable', message });
   const user = portUser(port);
-  return user === undefined
-    ? undefined
-    : { reason: 'PortUnavailable', message: `port ${port} of the nodes is needed by ${user}` };
+  if (user !== undefined) return refusal(`port ${port} of the nodes is needed by ${user}`);
+  if (ports.has(port)) return undefined;
+  if (ports.size < MAX_PORTS && (opened.get(namespace) ?? 0) < MAX_PORTS_OF_NAMESPACE) return undefined;
+  return refusal(
+    `listeners of one namespace have at most ${MAX_PORTS_OF_NAMESPACE} ports, all together ${MAX_PORTS}; older ones have used them up`,
+  );
 }
 
 /**
@@ -173,7 +188,7 @@ function portRefusal({ port }: GatewayListener, { portUser }: ListenerContext): 
  */
 function conflictOf(
   listener: GatewayListener,
-  { isTls, ports, hosts }: Claims & { readonly isTls: boolean },
+  { isTls, namespace, ports, opened, hosts }: Claims & { readonly isTls: boolean; readonly namespace: string },
 ): Refusal | undefined {
   const { port } = listener;
   const holder = ports.get(port);
@@ -188,6 +203,7 @@ function conflictOf(
       reason: 'HostnameConflict',
       message: `another listener of the Gateway has this host name on port ${port}`,
     };
+  if (holder === undefined) opened.set(namespace, (opened.get(namespace) ?? 0) + 1);
   ports.set(port, isTls);
   hosts.add(key);
   return undefined;

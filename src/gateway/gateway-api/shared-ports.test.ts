@@ -278,3 +278,27 @@ describe('listeners of several Gateways for one port and host name', () => {
     });
   });
 });
+
+describe('ports of Gateways', () => {
+  const many = (name: string, namespace: string, from: number, seconds: number) => ({
+    ...gateway(Array.from({ length: 60 }, (_, index) => listener({ name: `l${index}`, port: from + index }))),
+    metadata: metadata(name, namespace, at(seconds)),
+  });
+  const openOf = (gateways: readonly object[]) => build({ gateways: gateways as never }).ports.map(({ port }) => port);
+
+  test('are a hundred of a namespace, those of the oldest Gateways', () => {
+    const open = openOf([many('b', 'ns', 2000, 2), many('a', 'ns', 1000, 1), many('c', 'other', 3000, 3)]);
+    assert.deepEqual(
+      [open.length, open.includes(1059), open.includes(2039), open.includes(2040)],
+      [160, true, true, false],
+    );
+    assert.ok(open.includes(3059));
+    // A port that is open costs nothing.
+    assert.equal(openOf([many('a', 'ns', 1000, 1), many('b', 'ns', 1000, 2), many('c', 'ns', 1040, 3)]).length, 100);
+  });
+
+  test('are a thousand of all', () => {
+    const gateways = Array.from({ length: 20 }, (_, index) => many(`g${index}`, `ns${index}`, 1000 + 100 * index, 1));
+    assert.equal(openOf(gateways).length, 1_000);
+  });
+});
