@@ -36,6 +36,13 @@ configs:
     auth: {username: ${registryUser.username}, password: ${password}}
 `;
 
+  const rewritten = (): string => `
+mirrors:
+  hub.example.com:
+    endpoint: [http://${renamed.host}]
+    rewrite: {"^other/(.*)": "none/$1", "^([a-z]+)/(.*)$": "hub/$1-$2"}
+`;
+
   before(async () => {
     registry = await startRegistry(join(scratch, 'registry'), { auth: true });
     cluster = await startCluster({ images: false });
@@ -46,6 +53,7 @@ configs:
     const image = { architecture, files: [busybox], env: ['PATH=/bin'], command: ['busybox', 'sleep', '1000'] };
     await registry.push('team/app', '1', image);
     await renamed.push('hub/library-app', '1', image);
+    await renamed.push('hub/secret-app', '1', { ...image, env: [...image.env, 'X=1'] });
   });
   after(async () => {
     await cluster?.stop();
@@ -76,15 +84,11 @@ configs:
 
   test('a pod’s image has another name at the mirror, which wants a token for that name', async () => {
     const config = `
-mirrors:
-  hub.example.com:
-    endpoint: [http://${renamed.host}]
-    rewrite: {"^other/(.*)": "none/$1", "^([a-z]+)/(.*)$": "hub/$1-$2"}
 configs:
   ${renamed.host}:
     auth: {username: ${registryUser.username}, password: ${registryUser.password}}
 `;
-    assert.equal((await configure(config)).code, 0);
+    assert.equal((await configure(`${rewritten()}${config}`)).code, 0);
     const file = join(cluster.dataDir, 'registries/hub.example.com/hosts.toml');
     assert.equal(statSync(file).mode & 0o077, 0);
     await cluster.kubectl(['run', 'renamed', '--image=hub.example.com/library/app:1']);
@@ -92,6 +96,20 @@ configs:
     assert.deepEqual(tokens.scopes, ['repository:hub/library-app:pull']);
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/0\/v2/.exec(readFileSync(file, 'utf8')) ?? [];
     assert.equal((await fetch(`${url}/library/app/manifests/1`)).status, 403);
+  });
+
+  test('a pod’s pull secret is used at a mirror of other names without credentials in the file', async () => {
+    assert.equal((await configure(rewritten())).code, 0);
+    assert.notEqual(
+      (await keelson(['image', 'pull', 'hub.example.com/secret/app:1', '--data-dir', cluster.dataDir])).code,
+      0,
+    );
+    const { username, password } = registryUser;
+    const login = ['--docker-server=hub.example.com', `--docker-username=${username}`, `--docker-password=${password}`];
+    await cluster.kubectl(['create', 'secret', 'docker-registry', 'login', ...login]);
+    const overrides = '--overrides={"spec":{"imagePullSecrets":[{"name":"login"}]}}';
+    await cluster.kubectl(['run', 'secret', '--image=hub.example.com/secret/app:1', overrides]);
+    await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/secret', '--timeout=60s']);
   });
 
   test('without the file the mirror is not used', async () => {
