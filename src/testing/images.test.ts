@@ -20,6 +20,28 @@ async function withPod(spec: SimImageSpec, container: Partial<Container> = {}, r
 }
 
 describe('an image', () => {
+  it('may be described by a pattern of its name, the longest that fits, also while it runs', async () => {
+    const ends = (code: number): SimImageSpec => ({ exits: { code, after: '1s' } });
+    await using cluster = await Cluster.start({ unknownImages: 'refuse' });
+    cluster.image('*', ends(1));
+    cluster.image('docker.io/*/curl:*', ends(2));
+    cluster.image('docker.io/tools/curl:8', ends(3));
+    const endOf = async (name: string, imageName: string): Promise<number | undefined> => {
+      const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: imageName }] };
+      await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+      const ended = ({ status }: Pod): boolean => status?.containerStatuses?.[0]?.state?.terminated !== undefined;
+      const pod = await cluster.waitFor<Pod>(`pod/${name}`, ended);
+      return pod.status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
+    };
+    assert.equal(await endOf('a', 'busybox'), 1);
+    assert.equal(await endOf('b', 'docker.io/some/curl:1.2'), 2);
+    assert.equal(await endOf('c', 'docker.io/tools/curl:8'), 3);
+    cluster.image('docker.io/*', ends(4));
+    cluster.image('docker.io/*/curl:*', ends(5));
+    assert.equal(await endOf('d', 'docker.io/some/curl:1.2'), 5);
+    assert.equal(await endOf('e', 'docker.io/other'), 4);
+  });
+
   it('start: the time until the container runs', async () => {
     await using test = await withPod({ start: '20s' });
     const { cluster, stateOf } = test;

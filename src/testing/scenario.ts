@@ -54,7 +54,10 @@ const scenarioShape = fields(
     nodes: described('Machines: how many, or what kind. Default 1.', listOr(listOf(fields(nodeFields)), number)),
     controllers: described("Controllers that run, by upstream's names. Default: all.", listOf(text)),
     schedulerConfig: described('YAML text of a KubeSchedulerConfiguration or a Policy.', text),
-    images: described('What containers do, by image. Others run for ever.', namesTo(fields(imageFields))),
+    images: described(
+      'What containers do, by image; * in its name stands for any characters. Others run for ever.',
+      namesTo(fields(imageFields)),
+    ),
     steps: described('What happens, one after the other; each is an object with one word of these.', stepList),
   },
   ['name', 'steps'],

@@ -61,7 +61,7 @@ export async function waitForObject<T extends KubernetesObject>(
   const object = read();
   if (held) return object === undefined ? undefined : structuredClone(object);
   throw new WaitError(
-    await failure(`${referenceText(reference)} is not ${nameOf(target.expectation)} after ${formatSpan(limitMs)}`),
+    await failure(`${referenceText(reference)} ${unmet(target.expectation)} after ${formatSpan(limitMs)}`),
     object,
   );
 
@@ -73,8 +73,10 @@ export async function waitForObject<T extends KubernetesObject>(
   }
 }
 
-function nameOf(expectation: Expectation<never>): string {
-  return typeof expectation === 'string' ? expectation : expectation.name === '' ? 'as expected' : expectation.name;
+function unmet(expectation: Expectation<never>): string {
+  if (expectation === 'exists') return 'does not exist';
+  const name = typeof expectation === 'string' ? expectation : expectation.name;
+  return `is not ${name === '' ? 'as expected' : name}`;
 }
 
 function compile<T extends KubernetesObject>(expectation: Expectation<T>): (object: T | undefined) => boolean {

@@ -160,7 +160,10 @@ export interface SimImage extends SimImageSpec {
   readonly http?: (call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>;
 }
 
-/** Describes an image. A name without a tag means `latest`. Throws on an invalid duration or amount. */
+/** Whether a name stands for all names that fit it. */
+export const isPattern = (name: string): boolean => name.includes('*');
+
+/** Describes an image. A name without a tag means `latest`; one with `*` stands for all that fit it. Throws on an invalid duration or amount. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
   const { exec, http, ...rest } = spec;
   const { start, exits, crashes, onStop, pull, logs = [], usage } = rest;
@@ -182,7 +185,7 @@ export function image(name: string, spec: SimImageSpec = {}): SimImage {
     ...rest,
     ...(exec && { exec: typeof exec === 'function' ? exec : () => exec }),
     ...(http && { http: typeof http === 'function' ? http : () => http }),
-    name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest`,
+    name: isPattern(name) || /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest`,
   };
 }
 

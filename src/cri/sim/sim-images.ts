@@ -4,7 +4,8 @@ import { Lru } from '../../base/lru.ts';
 import { fnv64a } from '../../base/fnv.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriImageService, Image } from '../gen/cri-types.ts';
-import { durationMs, image as describe, type SimImage } from './sim-image.ts';
+import { ImagePatterns } from './image-patterns.ts';
+import { durationMs, image as describe, isPattern, type SimImage } from './sim-image.ts';
 
 const DEFAULT_SIZE_BYTES = 10_000_000;
 /** The user of images without a description, so that a pod with `runAsNonRoot` starts. */
@@ -15,7 +16,7 @@ export const SIM_IMAGE_FS = '/var/lib/containerd';
 /** Images by name, described and present. */
 export interface SimImageStore {
   readonly service: CriImageService;
-  /** Adds or replaces a description, and the image itself unless `present` is false. */
+  /** Adds or replaces a description, and the image itself unless `present` is false; of a pattern the description alone. */
   add(image: SimImage): void;
   /** The description of a present image by name or id; undefined when it is not there. */
   find(nameOrId: string): SimImage | undefined;
@@ -52,8 +53,19 @@ export function createSimImages(
   config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' },
 ): SimImageStore {
   const imagesByName = new Map<string, SimImage>();
+  const patterns = new ImagePatterns();
+  /** Names that patterns describe, or nothing does: a pattern that comes later describes them. */
+  const derived = new Set<string>();
   const present = new Set<string>();
+  const describeAgain = (): void => {
+    for (const name of derived) imagesByName.set(name, patterns.find(name) ?? imagesByName.get(name)!);
+  };
   const add = (image: SimImage): void => {
+    if (isPattern(image.name)) {
+      patterns.add(image);
+      return describeAgain();
+    }
+    derived.delete(image.name);
     imagesByName.set(image.name, image);
     if (image.present === false) present.delete(image.name);
     else present.add(image.name);
@@ -88,8 +100,10 @@ export function createSimImages(
     },
     async pullImage({ image }, options) {
       const name = describe(image?.image ?? '').name;
+      const known = imagesByName.get(name);
       const described =
-        imagesByName.get(name) ??
+        known ??
+        patterns.find(name) ??
         (config.unknownImages === 'refuse' ? undefined : describe(name, { uid: UNDESCRIBED_IMAGE_UID }));
       await deps.clock.sleep(durationMs(described?.pull?.after), options?.signal);
       if (described === undefined)
@@ -98,6 +112,7 @@ export function createSimImages(
           `failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`,
         );
       if (described.pull?.error !== undefined) throw new CriError('Unknown', described.pull.error);
+      if (known === undefined) derived.add(name);
       imagesByName.set(name, described);
       present.add(name);
       return { imageRef: imageId(name) };
