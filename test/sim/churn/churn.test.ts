@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CustomResourceDefinitions, Namespaces } from '../../../src/api/gen/resources.ts';
 import { Cluster } from '../../../src/testing/cluster.ts';
-import { CHURNED, churnedName, churnedObjects } from './churned-fixture.ts';
+import { CHURNED, churnedName, churnedObjects, GLOBAL_RESOURCES } from './churned-fixture.ts';
 import { waysToTexts } from './heap-owners-fixture.ts';
 
 const ROUNDS = 4;
@@ -29,6 +29,10 @@ const BOUNDED = {
   'closure.recentPaths': 'the last 4,096 of the simulated machines',
   'closure.lines': 'the last 10,000 of the simulation’s log',
   'MemoryLogger.entries': 'the same',
+  'closure.last': 'the last reading of a node’s statistics, and of the metrics API',
+  'closure.verdictsByLack': '1,000 of NodeResourcesFit',
+  'ListShape.items': 'shapes of the last 32 objects of each kind',
+  'LoopWatchdog.#slow': 'the last slow requests',
   'closure.resources': 'counts of the test library by resource',
 } as const;
 
@@ -41,6 +45,7 @@ async function round(cluster: Cluster, number: number): Promise<void> {
   for (const path of ['/openapi/v2', '/openapi/v3', `/openapi/v3/apis/${name}.example/v1`, '/apis', '/metrics'])
     await cluster.client.raw({ method: 'GET', path });
   await cluster.client.resource(CustomResourceDefinitions).delete({ name: `things.${name}.example` });
+  for (const path of GLOBAL_RESOURCES) await cluster.client.raw({ method: 'DELETE', path: path.replace('NAME', name) });
   await cluster.client.resource(Namespaces).delete({ name });
   await cluster.advance('3m');
 }
@@ -62,6 +67,8 @@ test('only bounded caches contain names of deleted objects', async () => {
     [],
   );
   await cluster.advance('3h');
+  // Gauges of what is gone are removed when metrics are read.
+  await cluster.client.raw({ method: 'GET', path: '/metrics' });
   assert.deepEqual(await found(Object.keys(BOUNDED)), []);
   // The search works: it finds existing names.
   assert.notDeepEqual(await found([]), []);

@@ -113,16 +113,16 @@ function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Rea
 
 /** Returns one object for equal verdicts, as thousands of them are counted and kept. */
 function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean }[]): Status } {
-  const known = new Map<string, Status>();
+  const verdictsByLack = new Map<string, Status>();
   return {
     of(lacks) {
       const never = lacks.some((lack) => lack.never);
       const key = lacks.reduce((text, { reason }) => `${text}|${reason}`, String(never));
-      let status = known.get(key);
+      let status = verdictsByLack.get(key);
       if (status === undefined) {
         const reasons = lacks.map(({ reason }) => reason);
         status = { code: never ? 'unresolvable' : 'unschedulable', reasons, plugin: NAME };
-        if (known.size < MAX_VERDICTS) known.set(key, status);
+        if (verdictsByLack.size < MAX_VERDICTS) verdictsByLack.set(key, status);
       }
       return status;
     },
