@@ -1,5 +1,6 @@
 /** /etc/hosts of pods and their host names. Upstream: kubelet_pods.go (ensureHostsFile, managedHostsFileContent, GeneratePodHostNameAndDomain). */
 import type { HostAlias, Pod } from '../../api/gen/core-v1.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 
 const MAX_HOST_NAME_CHARS = 63;
 
@@ -31,8 +32,15 @@ export function sandboxHostName(pod: Pod, clusterDomain: string): string {
   return full;
 }
 
+const linesOf = new WeakMap<readonly HostAlias[], string>();
+
+/** Remembered: the file is written for each of a pod's containers, and may be a megabyte. */
 function aliasLines(aliases: readonly HostAlias[] | undefined): string {
   if (aliases === undefined || aliases.length === 0) return '';
+  return getOrMake(linesOf, aliases, () => makeAliasLines(aliases));
+}
+
+function makeAliasLines(aliases: readonly HostAlias[]): string {
   return `\n# Entries added by HostAliases.\n${aliases.map((alias) => `${alias.ip}\t${(alias.hostnames ?? []).join('\t')}\n`).join('')}`;
 }
 

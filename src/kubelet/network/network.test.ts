@@ -169,6 +169,19 @@ describe('hosts files', () => {
     ]);
   });
 
+  it('read the aliases once for all containers', () => {
+    let reads = 0;
+    const alias = {
+      get ip() {
+        reads++;
+        return '1.2.3.4';
+      },
+    };
+    const pod = podOf({ containers, hostAliases: [alias] });
+    for (let container = 0; container < 3; container++) hostNetworkHostsFile('', pod);
+    assert.equal(reads, 1);
+  });
+
   it("keep the host's own in the host's network", () => {
     assert.equal(
       hostNetworkHostsFile('127.0.0.1 box\n', podOf({ containers, hostAliases })),

@@ -52,9 +52,17 @@ function normalized(path: string): string {
     .join('/');
 }
 
-const decodedTexts = new WeakMap<object, Map<string, WeakRef<Uint8Array>>>();
+/** Values by what they were read from, and by name. Thousands of files of one volume may be the same megabyte: they share it. */
+const sharedValues = new WeakMap<object, Map<string, WeakRef<Uint8Array>>>();
 
-/** The decoded value of a key. Thousands of files of one volume may be the same megabyte: they share it. */
+function shared(source: object, name: string, read: () => Uint8Array): Uint8Array {
+  const values = getOrMake(sharedValues, source, () => new Map<string, WeakRef<Uint8Array>>());
+  let bytes = values.get(name)?.deref();
+  if (bytes === undefined) values.set(name, new WeakRef((bytes = read())));
+  return bytes;
+}
+
+/** The decoded value of a key. */
 function decoded(
   data: Readonly<Record<string, string>>,
   key: string,
@@ -62,13 +70,7 @@ function decoded(
 ): Uint8Array | undefined {
   const text = getOwn(data, key);
   if (text === undefined) return undefined;
-  const known = getOrMake(decodedTexts, data, () => new Map<string, WeakRef<Uint8Array>>());
-  const name = `${encoding} ${key}`;
-  const shared = known.get(name)?.deref();
-  if (shared !== undefined) return shared;
-  const bytes = Buffer.from(text, encoding);
-  known.set(name, new WeakRef(bytes));
-  return bytes;
+  return shared(data, `${encoding} ${key}`, () => Buffer.from(text, encoding));
 }
 
 /** Files of a config map. Throws upstream's error when a required key is missing. */
@@ -97,12 +99,12 @@ export function downwardPayload(input: {
   readonly defaultMode: number;
 }): Payload {
   const payload = new Map<string, ProjectedFile>();
-  const fields = new Map<string, Uint8Array>();
   for (const item of input.items ?? []) {
     const read = (): Uint8Array => Buffer.from(downwardText(item, input.pod, input.node));
     const path = item.fieldRef?.fieldPath;
     payload.set(normalized(item.path), {
-      data: path === undefined ? read() : getOrMake(fields, path, read),
+      // Labels and annotations may be a megabyte.
+      data: path?.startsWith('metadata.') === true ? shared(input.pod.metadata, path, read) : read(),
       mode: item.mode ?? input.defaultMode,
     });
   }
