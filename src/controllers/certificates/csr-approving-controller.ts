@@ -9,12 +9,14 @@
  */
 import { CertificateSigningRequests, Nodes, SubjectAccessReviews } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { parseKey } from '../../client/object-store.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { parseRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { reservedNames } from './reserved-names.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 import { isPending, KUBELET_CLIENT, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
@@ -26,6 +28,7 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
   const nodes = deps.informers.informer(Nodes);
   const reserved = reservedNames(deps.config);
   const log = deps.platform.log.child(NAME);
+  const waiting = new WaitingRequests();
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'csr_approving',
@@ -46,6 +49,7 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
     const own = parsed.commonName === csr.spec.username;
     const name = parsed.commonName.slice(NODE_PREFIX.length);
     if (!own && isNodeReady(nodes.get({ name }))) {
+      waiting.add(key, name);
       log.info('a request for the name of a node that is Ready waits', {
         csr: key,
         user: csr.spec.username,
@@ -95,11 +99,16 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
   }
 
   const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
-  requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
-  const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
+  requests.addHandler({
+    onAdd: enqueue,
+    onUpdate: (_, csr) => enqueue(csr),
+    onDelete: ({ metadata }) => waiting.delete(metadata.name),
+  });
+  const again = ({ metadata }: Stored<Node>): void =>
+    waiting.takeOf(metadata.name).forEach((name) => loop.queue.add(name));
   nodes.addHandler({
     onUpdate: (old, node) => {
-      if (isNodeReady(old) && !isNodeReady(node)) again();
+      if (isNodeReady(old) && !isNodeReady(node)) again(node);
     },
     onDelete: again,
   });

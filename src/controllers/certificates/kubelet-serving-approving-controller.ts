@@ -15,10 +15,14 @@ import { parseKey } from '../../client/object-store.ts';
 import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { reservedNames } from './reserved-names.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 import { isPending, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'kubelet-serving-certificate-approving-controller';
+const ELSEWHERE = 'belongs to another machine too';
+/** What a request waits for whose address another node has. */
+const ANY_NODE = '';
 
 /**
  * Why the node may not have the certificate; undefined when it may. `serverAddresses`: addresses of API servers.
@@ -40,7 +44,7 @@ export function servingProblem(
   if (foreign !== undefined) return `${foreign} is not among the node's addresses`;
   const others = new Set(nodes.filter((node) => node !== own).flatMap((node) => [...addressesOf(node)]));
   const shared = request.ipAddresses.find((ip) => serverAddresses.has(ip) || others.has(ip));
-  return shared === undefined ? undefined : `${shared} belongs to another machine too`;
+  return shared === undefined ? undefined : `${shared} ${ELSEWHERE}`;
 }
 
 function addressesOf(node: Node): Set<string> {
@@ -54,6 +58,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
   const slices = deps.informers.informer(EndpointSlices);
   const reserved = reservedNames(deps.config);
   const log = deps.platform.log.child(NAME);
+  const waiting = new WaitingRequests();
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'kubelet_serving_approving',
@@ -70,6 +75,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // people decide on it
     const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
     if (problem !== undefined) {
+      waiting.add(key, problem.endsWith(ELSEWHERE) ? ANY_NODE : parsed.commonName.slice(NODE_PREFIX.length));
       log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });
       return;
     }
@@ -89,13 +95,18 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
   }
 
   const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
-  requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
-  // A node that registers or reports its addresses may have a pending request.
-  const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
+  requests.addHandler({
+    onAdd: enqueue,
+    onUpdate: (_, csr) => enqueue(csr),
+    onDelete: ({ metadata }) => waiting.delete(metadata.name),
+  });
+  // A node that registers or reports its addresses may have a pending request, or give up an address that another asks for.
+  const again = ({ metadata }: Stored<Node>): void =>
+    [metadata.name, ANY_NODE].flatMap((name) => waiting.takeOf(name)).forEach((name) => loop.queue.add(name));
   nodes.addHandler({
     onAdd: again,
     onUpdate: (old, node) => {
-      if ([...addressesOf(node)].join() !== [...addressesOf(old)].join()) again();
+      if ([...addressesOf(node)].join() !== [...addressesOf(old)].join()) again(node);
     },
   });
   return loop;
