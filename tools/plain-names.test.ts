@@ -21,6 +21,7 @@ const PRIVATE: readonly (readonly [source: string, name: string])[] = [
   ['type NoExecuteWish = string;', 'NoExecuteWish'],
   ["import { a as said } from './a.ts';", 'said'],
   ['type A = [told: string];', 'told'],
+  ['class Deed {}', 'Deed'],
 ];
 
 const PLAIN: readonly string[] = [

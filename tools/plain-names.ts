@@ -20,7 +20,7 @@ export interface PrivateName {
 }
 
 const PRIVATE_WORDS: ReadonlySet<string> = new Set(
-  'told tell tells say says said look looks looked wish wishes wished judge judges judged given'.split(' '),
+  'told tell tells say says said look looks looked wish wishes wished judge judges judged given deed deeds'.split(' '),
 );
 
 /** Published names: fields of responses and words of scenarios. */

@@ -182,10 +182,10 @@ export async function waitForPodsOnce({ node }: KubeletProcess, { clock }: Pick<
       .pods()
       .filter(({ status }) => !['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
       .map(({ metadata }) => `${metadata.name}_${metadata.namespace}`);
-  const heard = node.kubelet.core.sourcesReady;
+  const sourcesReady = node.kubelet.core.sourcesReady;
   for (let attempt = 0; attempt < ONCE_RETRIES; attempt++) {
     for (let beat = 0; beat < 2 ** Math.min(attempt, 4); beat++) {
-      if (heard() && phases().length === 0) return;
+      if (sourcesReady() && phases().length === 0) return;
       await clock.sleep(ONCE_RETRY_DELAY_MS);
     }
   }

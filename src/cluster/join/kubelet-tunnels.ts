@@ -83,12 +83,12 @@ class ServerTunnel {
   /** Opens the connections that the server requests, until either side ends. */
   async #follow(control: Duplex, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
-    const { heard, stop } = keepAlive(clock, control);
+    const { onData, stop } = keepAlive(clock, control);
     const unhook = onAbort(signal, () => control.destroy());
     try {
       let rest = '';
       for await (const chunk of control.incoming) {
-        heard();
+        onData();
         const lines = (rest + Buffer.from(chunk).toString('latin1')).split('\n');
         rest = lines.pop() ?? '';
         if (rest.length > MAX_LINE) throw new Error('the server sent a line that is no order');

@@ -7,8 +7,11 @@ const PERIOD_MS = 20_000;
 const SILENCE_MS = 3 * PERIOD_MS;
 const BEAT = '\n';
 
-/** Keeps a connection alive until `stop`. Call `heard` for each received chunk. */
-export function keepAlive(clock: Clock, connection: Duplex): { readonly heard: () => void; readonly stop: () => void } {
+/** Keeps a connection alive until `stop`. Call `onData` for each received chunk. */
+export function keepAlive(
+  clock: Clock,
+  connection: Duplex,
+): { readonly onData: () => void; readonly stop: () => void } {
   let heardMs = clock.monotonicMs();
   const beat = (): void => {
     if (clock.monotonicMs() - heardMs > SILENCE_MS)
@@ -18,7 +21,7 @@ export function keepAlive(clock: Clock, connection: Duplex): { readonly heard: (
   const stop = clock.setTicker(PERIOD_MS, beat);
   return {
     stop,
-    heard: () => {
+    onData: () => {
       heardMs = clock.monotonicMs();
     },
   };

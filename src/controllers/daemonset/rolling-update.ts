@@ -100,12 +100,12 @@ function surge(view: NodeView): NodeRollout {
   const { oldPod, newPod } = pods;
   if (oldPod === undefined) return { takesPart: false, serves: newPod !== undefined && isAvailable(view, newPod) };
   const serves = isAvailable(view, oldPod);
-  const goes = { create: [], remove: [oldPod] };
+  const removal = { create: [], remove: [oldPod] };
   if (newPod !== undefined) {
     if (!isAvailable(view, newPod)) return { takesPart: true, serves };
-    return { takesPart: false, serves, step: { when: 'now', ...goes } };
+    return { takesPart: false, serves, step: { when: 'now', ...removal } };
   }
   // The new template may not run here, so there is no pod to surge: the old pod is just deleted, when it may be.
-  if (!view.run) return { takesPart: false, serves, step: { when: serves ? 'once spare' : 'now', ...goes } };
+  if (!view.run) return { takesPart: false, serves, step: { when: serves ? 'once spare' : 'now', ...removal } };
   return { takesPart: false, serves, step: { when: serves ? 'in turn' : 'now', create: [view.nodeName], remove: [] } };
 }

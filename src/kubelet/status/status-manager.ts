@@ -32,7 +32,7 @@ import {
 import { withContainerChange } from './container-change.ts';
 import { WrittenPods } from './written-pods.ts';
 import { podStatusPatch } from './status-patch.ts';
-import { background } from '../../platform/unexpected.ts';
+import { PodStatusSyncs } from './pod-status-syncs.ts';
 
 const SYNC_PERIOD_MS = 10_000;
 
@@ -88,7 +88,7 @@ class PodStatusManager implements StatusManager {
     string,
     { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }
   >();
-  readonly #syncing = new Map<string, { again: boolean }>();
+  readonly #syncs: PodStatusSyncs;
   #lifetime: AbortSignal | undefined;
 
   constructor(deps: StatusManagerDeps) {
@@ -96,6 +96,11 @@ class PodStatusManager implements StatusManager {
     this.#written = new WrittenPods(deps.podManager);
     this.#log = deps.platform.log.child('status-manager');
     this.#pods = deps.client.resource(Pods);
+    this.#syncs = new PodStatusSyncs({
+      log: this.#log,
+      sync: (uid) => this.#syncPod(uid),
+      failed: (uid, error) => this.#syncFailed(uid, error),
+    });
     this.#syncDuration = deps.platform.metrics.histogram({
       name: 'kubelet_pod_status_sync_duration_seconds',
       help: 'Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
@@ -190,33 +195,14 @@ class PodStatusManager implements StatusManager {
   }
 
   #requestSync(uid: string): void {
-    if (this.#lifetime === undefined || this.#lifetime.aborted) return;
-    const inProgress = this.#syncing.get(uid);
-    if (inProgress !== undefined) {
-      inProgress.again = true;
-      return;
-    }
-    background(this.#log, 'a pod status could not be written', this.#syncUntilDone(uid));
+    if (this.#lifetime?.aborted === false) this.#syncs.request(uid, this.#lifetime);
   }
 
-  async #syncUntilDone(uid: string): Promise<void> {
-    const sync = { again: false };
-    this.#syncing.set(uid, sync);
-    do {
-      sync.again = false;
-      try {
-        await this.#syncPod(uid);
-      } catch (error) {
-        if (this.#lifetime?.aborted === true) break;
-        // The next tick retries.
-        const pod = this.#deps.podManager.getPodByUid(uid);
-        this.#log.warn('Failed to update status for pod', {
-          ...(pod === undefined ? { podUID: uid } : podFields(pod)),
-          err: error,
-        });
-      }
-    } while (sync.again && this.#lifetime?.aborted === false);
-    this.#syncing.delete(uid);
+  #syncFailed(uid: string, error: unknown): void {
+    const pod = this.#deps.podManager.getPodByUid(uid);
+    const fields = pod === undefined ? { podUID: uid } : podFields(pod);
+    // The next tick retries.
+    this.#log.warn('Failed to update status for pod', { ...fields, err: error });
   }
 
   async #syncPod(uid: string): Promise<void> {

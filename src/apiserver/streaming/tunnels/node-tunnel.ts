@@ -50,9 +50,9 @@ export class NodeTunnel {
 
   /** Resolves when the agent's connection has ended and the port is closed. */
   async run(): Promise<void> {
-    const { heard, stop } = keepAlive(this.#deps.clock, this.#agent);
+    const { onData, stop } = keepAlive(this.#deps.clock, this.#agent);
     try {
-      for await (const _chunk of this.#agent.incoming) heard();
+      for await (const _chunk of this.#agent.incoming) onData();
     } catch {
       // The agent disconnected; it reconnects by itself.
     } finally {

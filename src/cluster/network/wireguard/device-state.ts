@@ -106,7 +106,7 @@ export function silentPeers(
 ): readonly string[] {
   return peers.flatMap(({ nodeName, publicKey }) => {
     const present = state.peers.find((peer) => peer.publicKey === publicKey);
-    const heard = Math.max(present?.handshakeSeconds ?? 0, sinceSeconds.get(publicKey) ?? nowSeconds);
-    return nowSeconds - heard > SESSION_SECONDS ? [nodeName] : [];
+    const lastHandshake = Math.max(present?.handshakeSeconds ?? 0, sinceSeconds.get(publicKey) ?? nowSeconds);
+    return nowSeconds - lastHandshake > SESSION_SECONDS ? [nodeName] : [];
   });
 }

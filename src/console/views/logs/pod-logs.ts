@@ -45,8 +45,8 @@ export async function followPodLogs(
     if (known !== undefined) return known;
     const source = sink.source({ pod: ref.name, container: name });
     const order = { pod: ref, container: name, previous, tailLines: share, source };
-    const heard = { lines: sink.lines, state: (state: LogState) => sink.state(source, state) };
-    const log = new ContainerLog(order, heard, signal);
+    const podSink = { lines: sink.lines, state: (state: LogState) => sink.state(source, state) };
+    const log = new ContainerLog(order, podSink, signal);
     logs.set(name, log);
     return log;
   };
