@@ -26,12 +26,13 @@ async function serve(path: string, user: number): Promise<void> {
   const { DataPlane } = await import('../gateway/data-plane/data-plane.ts');
   const { createControlServer } = await import('../gateway/data-plane/control-server.ts');
   const { readSnapshot } = await import('../gateway/snapshot/snapshot-message.ts');
-  const { becomeUser } = await import('../gateway/data-plane/two-processes.ts');
+  const { becomeUser, closeUnboundHandles } = await import('../gateway/data-plane/two-processes.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ startSpawner: false });
   logContained(platform.log);
   const log = platform.log.child('gateway');
   becomeUser(user);
+  closeUnboundHandles();
   const plane = new DataPlane({ clock: platform.clock, log, report: (report) => control.report(report) });
   const control = createControlServer(log, ({ generation, snapshot }) =>
     plane.apply(generation, readSnapshot(snapshot)),

@@ -4,7 +4,7 @@
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { errorMessage } from '../../base/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 import { Backends } from './backends/backends.ts';
@@ -32,6 +32,9 @@ interface OpenPort {
   readonly server: PortServer;
   state: ListenerState;
   isOpen: boolean;
+  /** The attempt to listen that is under way: a second one would get the same socket. */
+  attempt?: Promise<void> | undefined;
+  cancelRetry?: CancelTimer | undefined;
 }
 
 export class DataPlane {
@@ -58,9 +61,11 @@ export class DataPlane {
     const problems: string[] = [];
     const certificates = this.#certificatesOf(snapshot.listeners, problems);
     this.#router.use(snapshot);
+    const wanted = new Map(snapshot.listeners.map(({ port, isTls }) => [port, isTls]));
     for (const [port, open] of this.#ports) {
-      const wanted = snapshot.listeners.find((listener) => listener.port === port);
-      if (wanted?.isTls !== open.server.isTls) this.#close(port, open);
+      if (wanted.get(port) === open.server.isTls) continue;
+      await open.attempt;
+      this.#close(port, open);
     }
     for (const listener of snapshot.listeners) await this.#serve(listener, certificates.get(listener) ?? new Map());
     [this.#applied, this.#problems] = [generation, boundedProblems(problems)];
@@ -68,7 +73,10 @@ export class DataPlane {
   }
 
   async stop(): Promise<void> {
-    for (const [port, open] of this.#ports) this.#close(port, open);
+    for (const [port, open] of this.#ports) {
+      await open.attempt;
+      this.#close(port, open);
+    }
     await Promise.all(this.#closing);
     this.#backends.close();
   }
@@ -89,14 +97,20 @@ export class DataPlane {
     if (!open.isOpen) await this.#listen(port, open);
   }
 
-  async #listen(port: number, open: OpenPort): Promise<void> {
+  #listen(port: number, open: OpenPort): Promise<void> {
+    open.attempt ??= this.#tryToListen(port, open).finally(() => (open.attempt = undefined));
+    return open.attempt;
+  }
+
+  async #tryToListen(port: number, open: OpenPort): Promise<void> {
+    open.cancelRetry?.();
     try {
       await open.server.listen();
       open.isOpen = true;
       open.state = { port };
     } catch (error) {
       open.state = { port, problem: (error as NodeJS.ErrnoException).code ?? errorMessage(error) };
-      this.#deps.clock.setTimer(RETRY_LISTEN_MS, () => {
+      open.cancelRetry = this.#deps.clock.setTimer(RETRY_LISTEN_MS, () => {
         if (this.#ports.get(port) !== open || open.isOpen) return;
         background(this.#deps.log, 'a port could not be opened', this.#retry(port, open));
       });
@@ -109,8 +123,9 @@ export class DataPlane {
     if (open.state.problem !== before) this.#report();
   }
 
-  #close(port: number, { server, isOpen }: OpenPort): void {
+  #close(port: number, { server, isOpen, cancelRetry }: OpenPort): void {
     this.#ports.delete(port);
+    cancelRetry?.();
     if (!isOpen) return;
     const closed = server.close(CLOSE_GRACE_MS).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);

@@ -56,4 +56,5 @@ export function withFirstBytes<T>(
   };
   const cancel = clock.setTimer(limitMs, () => socket.destroy());
   socket.on('data', onData).on('end', onEnd).on('close', stop).on('error', onError);
+  socket.resume();
 }

@@ -4,6 +4,9 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer } from 'node:net';
 import { after, afterEach, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { createTestAuthority } from '../../platform/node/certificates-fixture.ts';
+import { loopTurns } from '../../platform/node/loop-turns.ts';
 import { RAW_HTTP2 } from '../../platform/node/raw-http2-fixture.ts';
 import { atEnd, endAll, get, raw, route, startBackend, startPlane, startServer } from './data-plane-fixture.ts';
 
@@ -101,4 +104,21 @@ test('chunks of a byte that a backend sends at one instant are joined', async ()
   const answer = await raw(port, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
   assert.equal(answer.match(/a/g)!.length - answer.split('\r\n\r\n')[0]!.match(/a/g)!.length >= 2000, true);
   assert.ok(answer.length < 6000, `${answer.length} bytes for 2,000 of content`);
+});
+
+test('handshakes begin in turns of the loop', async () => {
+  const { tlsPort, serve } = await startPlane();
+  const { certPem, keyPem } = await (await createTestAuthority('test')).issue('CN=x', ['a.example']);
+  await serve([route()], {}, [{ names: [''], certPem, keyPem }]);
+  const begin = loopTurns.turn.bind(loopTurns);
+  let turns = 0;
+  loopTurns.turn = (flow) => {
+    turns++;
+    return begin(flow);
+  };
+  atEnd(() => (loopTurns.turn = begin));
+  const clients = Array.from({ length: 20 }, () => connectTls({ port: tlsPort, rejectUnauthorized: false }));
+  await Promise.all(clients.map((client) => once(client, 'secureConnect')));
+  for (const client of clients) client.destroy();
+  assert.ok(turns >= 20, `${turns} turns`);
 });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createNetServer, connect } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { atEnd, endAll, get, portOf, raw, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
 
 afterEach(endAll);
@@ -319,6 +320,26 @@ describe('connections', () => {
     assert.deepEqual(plane.reports.at(-1)?.listeners, [{ port: plane.port, problem: 'EADDRINUSE' }]);
     holder.close();
     while (plane.reports.at(-1)?.listeners[0]?.problem !== undefined) await turn();
+    assert.equal((await get(plane.port, '/')).status, 503);
+  });
+
+  test('snapshots while a port is in use add no further attempts to open it', async () => {
+    const { clock } = createSimPlatform();
+    const plane = await startPlane(clock);
+    const holder = createNetServer();
+    holder.listen(plane.port);
+    await once(holder, 'listening');
+    for (let count = 0; count < 5; count++) await plane.serve([route()], {});
+    holder.close();
+    await once(holder, 'close');
+    const reported = plane.reports.length;
+    await clock.advance(1000);
+    while (plane.reports.length === reported) await turn();
+    await turn();
+    assert.deepEqual(
+      plane.reports.slice(reported).map(({ listeners }) => listeners),
+      [[{ port: plane.port }]],
+    );
     assert.equal((await get(plane.port, '/')).status, 503);
   });
 });

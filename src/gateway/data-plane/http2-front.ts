@@ -47,7 +47,7 @@ export class Http2Exchange implements Exchange {
 
   answer({ status, headers }: AnswerHead, hasBody: boolean): AnswerBody {
     const stream = this.body;
-    if (stream.destroyed || stream.headersSent) return GONE;
+    if (stream.destroyed || stream.closed || stream.headersSent) return GONE;
     let trailers: HeaderLines = [];
     stream.respond({ ':status': status, ...headerObject(headers) }, { endStream: !hasBody, waitForTrailers: hasBody });
     if (hasBody)

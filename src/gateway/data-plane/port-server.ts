@@ -14,6 +14,7 @@ import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
 import { flowOf } from '../../platform/node/client-flow.ts';
 import { Pipelines } from '../../platform/node/pipelines.ts';
+import { queueHandshakes } from '../../platform/node/queued-handshakes.ts';
 import { readThrottle } from '../../platform/node/read-throttle.ts';
 import { requestTurn, serveInTurn } from '../../platform/node/request-turns.ts';
 import { contextOf } from '../../platform/node/sni.ts';
@@ -82,11 +83,19 @@ export class PortServer {
 
   /** Listens on all addresses of the machine. Rejects with Node's error code. */
   listen(): Promise<void> {
+    const server = this.#server;
+    const before = new Set(server.rawListeners('listening'));
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ port: this.#port, backlog: 1024 }, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#deps.log.unexpected('a listening socket failed', error));
+      const onError = (error: Error): void => {
+        // Those of the failed attempt would stay.
+        for (const listener of server.rawListeners('listening'))
+          if (!before.has(listener)) server.off('listening', listener as () => void);
+        reject(error);
+      };
+      server.once('error', onError);
+      server.listen({ port: this.#port, backlog: 1024 }, () => {
+        server.off('error', onError);
+        server.on('error', (error) => this.#deps.log.unexpected('a listening socket failed', error));
         resolve();
       });
     });
@@ -237,6 +246,7 @@ export class PortServer {
   #createTls(limits: http.ServerOptions): https.Server {
     const server = https.createServer({
       ...limits,
+      pauseOnConnect: true,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['h2', 'http/1.1'],
@@ -265,6 +275,7 @@ export class PortServer {
         },
       );
     });
+    queueHandshakes(server, HANDSHAKE_TIMEOUT_MS);
     return server;
   }
 

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -21,7 +23,7 @@ async function start(serving: string) {
   const module = new URL('two-processes.ts', import.meta.url).href;
   const program = join(folder, 'program.mjs');
   const source = `
-import { becomeUser, isServingProcess, superviseServing } from ${JSON.stringify(module)};
+import { becomeUser, closeUnboundHandles, isServingProcess, superviseServing } from ${JSON.stringify(module)};
 if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, ${JSON.stringify(join(folder, 'control'))}, 50);
 `;
   await writeFile(program, source);
@@ -103,4 +105,29 @@ try { becomeUser(61200); } catch (error) {
     text(),
     /no route is served, as root cannot become user 61200, which needs CAP_SETGID, CAP_SETUID, .*: EPERM$/,
   );
+});
+
+test('a port that another program has on one address is tried again, and opened once it is free', async () => {
+  for (const host of ['127.0.0.1', '0.0.0.0']) {
+    const other = createServer().listen(0, host);
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { parent, ended, text } = await start(`
+closeUnboundHandles();
+const { createServer } = await import('node:net');
+const server = createServer();
+const listen = () => server.listen({ port: ${port} });
+let failures = 0;
+server.on('error', ({ code }) => {
+  process.stderr.write(code + ' ');
+  if (++failures === 3) process.stderr.write('pid ' + process.pid);
+  setTimeout(listen, 10);
+});
+server.on('listening', () => process.exit(9));
+listen();`);
+    assert.match(text(), /^(EADDRINUSE ){3}/);
+    other.close();
+    assert.equal(await ended, 9, text());
+    parent.kill();
+  }
 });

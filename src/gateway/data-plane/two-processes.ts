@@ -76,6 +76,39 @@ function writeAll(chunk: Buffer): void {
   }
 }
 
+/** What the serving process gets for a port: an error number of libuv, or a handle. */
+type OnHandle = (error: number, handle: SharedHandle | null) => void;
+
+interface SharedHandle {
+  getsockname?(name: { port?: number }): number;
+  close(): void;
+}
+
+/** Node's own function for the sockets of serving processes, without a public API. */
+interface HandleSource {
+  _getServer(server: unknown, options: { readonly port?: number }, onHandle: OnHandle): void;
+}
+
+const UV_EADDRINUSE = -98;
+
+/**
+ * Closes the handles of ports that another program has. The kernel may report that only when the port is opened; node:net then
+ * keeps the handle, and node:cluster ends the process when the same port is tried again.
+ */
+export function closeUnboundHandles(source: HandleSource = cluster as unknown as HandleSource): void {
+  const getServer = source._getServer.bind(source);
+  source._getServer = (server, options, onHandle) =>
+    getServer(server, options, (error, handle) => {
+      const name: { port?: number } = {};
+      const { port = 0 } = options;
+      if (error !== 0 || handle === null || port <= 0 || handle.getsockname?.(name) === undefined)
+        return onHandle(error, handle);
+      if (name.port === port) return onHandle(error, handle);
+      handle.close();
+      onHandle(UV_EADDRINUSE, null);
+    });
+}
+
 /**
  * Gives up root for good. Everything that only root can load or read must be loaded before. Throws when the user cannot be
  * changed.
