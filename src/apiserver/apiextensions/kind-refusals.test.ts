@@ -1,7 +1,7 @@
 /** Custom objects of another kind, version or scope than their path's: upstream's codes and texts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startWithWidgets, widget, WIDGETS } from './custom-fixture.ts';
+import { startWithWidgets, versionOf, widget, WIDGETS } from './custom-fixture.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 const ALL = '/apis/example.com/v1/widgets';
@@ -26,6 +26,12 @@ const rows: readonly Row[] = [
   ],
   [`POST ${WIDGETS}`, { ...named, kind: 'Widget' }, 400, `the API version in the data () ${OTHER_VERSION}`],
   [`PUT ${WIDGETS}/a`, { ...named, kind: 'Widget' }, 400, `the API version in the data () ${OTHER_VERSION}`],
+  [
+    `POST ${WIDGETS}`,
+    { apiVersion: 'example.com/v1', kind: 1 },
+    400,
+    `${UNRECOGNIZED}couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string (`,
+  ],
   [`PUT ${WIDGETS}/a`, {}, 400, `${UNRECOGNIZED}Object 'Kind' is missing in '{}' ({})`],
   [
     `POST ${WIDGETS}`,
@@ -62,4 +68,16 @@ test('custom objects of another kind, version or scope are refused as by upstrea
     assert.ok(message.includes(text), `${request} ${JSON.stringify(body)}: ${message}`);
   }
   assert.equal((await send('GET', ALL)).body.items.length, 1);
+});
+
+test('the status of a custom object takes no kind from a body or patch', async () => {
+  const { send } = await startWithWidgets(
+    { type: 'object' },
+    { versions: [versionOf('v1', { type: 'object' }, { subresources: { status: {} } })] },
+  );
+  const { body } = await send('POST', WIDGETS, widget('a', {}));
+  const put = await send('PUT', `${WIDGETS}/a/status`, { ...body, kind: 'Foo' });
+  const patched = await send('PATCH', `${WIDGETS}/a/status`, { kind: 'Foo' }, merge);
+  for (const answer of [put, patched])
+    assert.deepEqual([answer.status, answer.body.kind], [200, 'Widget'], answer.text);
 });

@@ -56,8 +56,17 @@ const TYPE_META =
 
 /** Go's error for a JSON value that cannot have a version and kind; undefined for one that can. */
 function notTyped(value: unknown): string | undefined {
-  if (isObject(value)) return undefined;
-  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into Go value of type ${TYPE_META}`;
+  if (!isObject(value)) return notA(TYPE_META, 'Go value of type', value);
+  for (const field of Object.keys(value)) {
+    if (field !== 'kind' && field !== 'apiVersion') continue;
+    const text = value[field];
+    if (typeof text !== 'string' && text !== null) return notA('string', `Go struct field .${field} of type`, text);
+  }
+  return undefined;
+}
+
+function notA(type: string, target: string, value: unknown): string {
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into ${target} ${type}`;
 }
 
 async function parseBody(

@@ -12,6 +12,8 @@ export interface ExpectedKind {
   readonly schema: StructSchema;
   /** An API version of the same shape, taken as well. */
   readonly olderVersion?: string | undefined;
+  /** Whether the stored kind replaces that of a custom resource: its status takes nothing else from a body. */
+  readonly isKindKept?: boolean;
 }
 
 /** The first bytes of a body, for error texts: of JSON as text, else as hexadecimal numbers. */
@@ -56,7 +58,7 @@ export function checkKind(value: JsonObject, expected: ExpectedKind): void {
       `the API version in the data (${sent}) does not match the expected API version (${expected.apiVersion})`,
     );
   }
-  if (isCustom) checkCustomKind(value, expected);
+  if (isCustom && expected.isKindKept !== true) checkCustomKind(value, expected);
 }
 
 /** Custom resources are decoded whatever their kind and version, which validation refuses. Throws 422. */

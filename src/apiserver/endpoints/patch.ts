@@ -1,7 +1,7 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
 import { keepReset } from '../../api/managed-fields/managed-entries.ts';
 import { shown } from '../../base/shown.ts';
-import { sortedByKey } from '../../base/stable-json.ts';
+import { sortedByKey, sortKeys } from '../../base/stable-json.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
@@ -84,7 +84,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
     try {
       draft = draftOf(current, result);
     } catch (error) {
-      throw patchedFailure(patch, result, error);
+      throw patchedFailure(call, patch, { result, error });
     }
     if (scope.isLarge) yield;
     checkName(draft, scope.info);
@@ -100,8 +100,8 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
   const expected = expectedOf(call);
   if (expected.schema.custom === true) {
     const { kind } = result;
-    if (typeof kind !== 'string' || kind === '') throw new DecodeError(missingKind(sortedText(result)));
-    return checkCustomKind(result, expected);
+    if (typeof kind !== 'string' || kind === '') throw new DecodeError(missingKind(stringifyJson(sortKeys(result))));
+    return expected.isKindKept === true ? undefined : checkCustomKind(result, expected);
   }
   const { apiVersion, kind } = { ...expected, ...result } as { apiVersion: unknown; kind: unknown };
   const problem =
@@ -111,14 +111,16 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
   checkKind(result, expected);
 }
 
-function sortedText(result: unknown): string {
-  return stringifyJson(isObject(result) ? sortedByKey(result) : result);
+interface FailedPatch {
+  readonly result: unknown;
+  readonly error: unknown;
 }
 
 /** The error for a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
-function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
+function patchedFailure(call: Call, { type, value }: ReadPatch, { result, error }: FailedPatch): unknown {
   if (!(error instanceof DecodeError)) return error;
-  const printed = type === 'strategic' ? goPrint(value) : sortedText(result);
+  const sorted = call.store.definition.schema === undefined ? sortedByKey : sortKeys<object>;
+  const printed = type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? sorted(result) : result);
   const text = `Invalid value: ${JSON.stringify(printed)}: ${error.message}`;
   return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
 }

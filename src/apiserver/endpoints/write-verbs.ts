@@ -21,8 +21,9 @@ import type { RequestInfo } from '../request-context.ts';
 import { writeAny, writeObject } from './write-object.ts';
 
 /** The kind that the body must have. */
-export function expectedOf({ store }: Call): ExpectedKind {
-  return { apiVersion: store.apiVersion, kind: store.info.kind, schema: store.schema };
+export function expectedOf({ store, subresource }: Call): ExpectedKind {
+  const { apiVersion, info, schema } = store;
+  return { apiVersion, kind: info.kind, schema, isKindKept: subresource === 'status' };
 }
 
 /** The common part of a write. Throws 422 for bad options. */
