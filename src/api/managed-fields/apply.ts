@@ -16,7 +16,7 @@ import { difference, type FieldSet, intersection, recursiveDifference, sameSet }
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { compareObjects, emptyObject, entriesOf, releaseSteps, stripManaged, withManaged } from './managed-entries.ts';
 import { identityOf, type Manager, type Managers, readManagers, withoutMetadata, writeManagers } from './managers.ts';
-import { type ComparisonIn, comparisonsOf, schemaIn, VersionError } from './other-versions.ts';
+import { type ComparisonIn, comparisonsOf, objectIn, VersionError } from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
 import { pruneSteps } from './prune-applied.ts';
 
@@ -68,7 +68,7 @@ function* stepsOf(live: JsonObject | undefined, applied: JsonObject, request: Ap
   const { schema, resetFields } = request;
   const base = stripManaged(live ?? emptyObject(schema, applied));
   const managers = managersForApply(live, base, request);
-  for (const { apiVersion } of managers.values()) schemaIn(request, apiVersion, base);
+  for (const { apiVersion } of managers.values()) objectIn(request, apiVersion, base);
   const me = managerOf(request, 'Apply');
   const id = identityOf(me);
   const last = managers.get(id);

@@ -19,7 +19,7 @@ import {
   withoutMetadata,
   writeManagers,
 } from './managers.ts';
-import { type ComparisonIn, comparisonsOf, spansVersions, VersionError } from './other-versions.ts';
+import { type ComparisonIn, comparisonsOf, spansVersions, type VersionForms, VersionError } from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
 
 /** The input of updates and applies. */
@@ -38,8 +38,8 @@ export interface FieldManagerRequest {
    * here.
    */
   readonly resetFields?: FieldSet;
-  /** The schemas of the kind's versions by API version, where versions differ by them. */
-  readonly versions?: ReadonlyMap<string, StructSchema> | undefined;
+  /** The kind's versions by API version, where they differ. */
+  readonly versions?: VersionForms | undefined;
   /** Fields that this endpoint ignores in the kind's other versions. */
   readonly otherResetFields?: FieldSet;
 }

@@ -1,7 +1,8 @@
 // Objects and changes in the versions of their managers. A manager's fields have the paths of the version of its request, so a
 // change counts for it as it looks there. Upstream: versionConverter, and Updater.update in structured-merge-diff/merge.
-// Differs: only kinds whose versions differ by their schemas alone (`versions`) are compared so; all others by the same paths.
+// Differs: kinds without `versions`, such as those that a webhook converts, are compared by the same paths.
 
+import { canonicalize } from '../codec/canonical.ts';
 import type { JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { type Comparison, exclude } from './field-compare.ts';
@@ -10,13 +11,27 @@ import { compareObjects, stripManaged } from './managed-entries.ts';
 import type { Managers } from './managers.ts';
 import { typeErrors } from './typed-value.ts';
 
+/** A version of a kind. */
+export interface VersionForm {
+  readonly schema: StructSchema;
+  /** To and from the stored version, where they differ by more than their schemas. */
+  readonly conversion?: VersionConversion | undefined;
+}
+
+export interface VersionConversion {
+  toStored(object: JsonObject): JsonObject;
+  fromStored(object: JsonObject): JsonObject;
+}
+
+export type VersionForms = ReadonlyMap<string, VersionForm>;
+
 /** What is known of the versions of a kind. */
 export interface KindVersions {
   /** The API version of the request. */
   readonly apiVersion: string;
   readonly schema: StructSchema;
-  /** The schemas of all versions by API version. Absent: fields have the same paths in every version. */
-  readonly versions?: ReadonlyMap<string, StructSchema> | undefined;
+  /** All versions by API version. Absent: fields have the same paths in every version. */
+  readonly versions?: VersionForms | undefined;
   /** Fields that no manager of another version acquires here. */
   readonly otherResetFields?: FieldSet;
 }
@@ -26,14 +41,39 @@ export class VersionError extends Error {
   override readonly name = 'VersionError';
 }
 
-/** The schema of a manager's version. Throws a {@link VersionError} where the kind has no such version, or the object does not fit it. */
-export function schemaIn(kind: KindVersions, apiVersion: string, object: JsonObject): StructSchema {
-  if (kind.versions === undefined || apiVersion === kind.apiVersion) return kind.schema;
-  const schema = kind.versions.get(apiVersion);
-  if (schema === undefined) throw new VersionError(`request to convert CR to an invalid group/version: ${apiVersion}`);
-  const problem = typeErrors(schema, stripManaged(object));
+/** An object in a version. */
+export interface VersionedObject {
+  readonly schema: StructSchema;
+  readonly object: JsonObject;
+}
+
+/**
+ * The request's object in a manager's version. Throws a {@link VersionError} where the kind has no such version, or the object
+ * does not fit it.
+ */
+export function objectIn(kind: KindVersions, apiVersion: string, object: JsonObject): VersionedObject {
+  if (kind.versions === undefined || apiVersion === kind.apiVersion) return { schema: kind.schema, object };
+  const form = kind.versions.get(apiVersion);
+  if (form === undefined) throw new VersionError(`request to convert CR to an invalid group/version: ${apiVersion}`);
+  const converted = convert(kind, object, { from: kind.apiVersion, to: apiVersion });
+  const problem = typeErrors(form.schema, stripManaged(converted));
   if (problem !== undefined) throw new VersionError(problem);
-  return schema;
+  return { schema: form.schema, object: converted };
+}
+
+/** The object of one version in another. */
+export function convert(
+  { versions }: KindVersions,
+  object: JsonObject,
+  { from, to }: { readonly from: string; readonly to: string },
+): JsonObject {
+  const [source, target] = [versions?.get(from), versions?.get(to)];
+  if (from === to || (source?.conversion ?? target?.conversion) === undefined) return object;
+  // A part of an object may be left.
+  const whole = { metadata: {}, spec: {}, ...object };
+  const stored = source?.conversion?.toStored(whole) ?? whole;
+  const converted = target?.conversion?.fromStored(stored) ?? stored;
+  return target === undefined ? converted : canonicalize(target.schema, converted);
 }
 
 /** Whether a manager other than `me` has a version of its own. */
@@ -54,9 +94,9 @@ export function comparisonsOf(
     if (kind.versions === undefined || apiVersion === kind.apiVersion) return own;
     let comparison = comparisons.get(apiVersion);
     if (comparison === undefined) {
-      schemaIn(kind, apiVersion, before);
-      const schema = schemaIn(kind, apiVersion, after);
-      comparison = exclude(compareObjects(schema, before, after), kind.otherResetFields);
+      const { object: old } = objectIn(kind, apiVersion, before);
+      const { schema, object } = objectIn(kind, apiVersion, after);
+      comparison = exclude(compareObjects(schema, old, object), kind.otherResetFields);
       comparisons.set(apiVersion, comparison);
     }
     return comparison;

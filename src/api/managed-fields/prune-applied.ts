@@ -8,7 +8,7 @@ import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { removePaths } from './field-merge.ts';
 import { difference, type FieldSet, intersection, union, unionAll } from './field-set.ts';
 import type { Manager, Managers } from './managers.ts';
-import { type KindVersions, schemaIn } from './other-versions.ts';
+import { convert, type KindVersions, objectIn } from './other-versions.ts';
 
 interface Pruning {
   kind: KindVersions;
@@ -22,27 +22,32 @@ export function* pruneSteps(merged: JsonObject, { kind, last, owners }: Pruning)
   yield;
   if (last === undefined) return merged;
   const byVersion = ownedByVersion(owners, last.apiVersion);
-  const schemas = new Map([...byVersion.keys()].map((version) => [version, schemaIn(kind, version, merged)]));
-  const schema = schemas.get(last.apiVersion)!;
+  const forms = new Map([...byVersion.keys()].map((version) => [version, objectIn(kind, version, merged)]));
+  const { schema, object: whole } = forms.get(last.apiVersion)!;
   yield;
   if (difference(last.fields, unionAll([...byVersion.values()])) === undefined) return merged;
   const lastSet = withNamedFields(schema, last.fields);
   yield;
-  let pruned = remove(schema, merged, lastSet);
-  for (const [version, owned] of byVersion) {
-    const type = schemas.get(version)!;
-    const mergedSet = yield* namedSetOf(type, merged);
+  let pruned = remove(schema, whole, lastSet);
+  let from = last.apiVersion;
+  for (const [to, owned] of byVersion) {
+    const { schema: type, object } = forms.get(to)!;
+    const mergedSet = yield* namedSetOf(type, object);
     yield;
-    const remaining = union(yield* namedSetOf(type, pruned), withNamedFields(type, owned));
+    const own = yield* namedSetOf(type, convert(kind, pruned, { from, to }));
+    const kept = union(own, withNamedFields(type, owned));
     yield;
-    pruned = remove(type, merged, difference(mergedSet, remaining));
+    pruned = remove(type, object, difference(mergedSet, kept));
+    from = to;
     yield;
   }
-  const mergedSet = yield* namedSetOf(schema, merged);
+  const mergedSet = yield* namedSetOf(schema, whole);
   yield;
-  const unowned = difference(mergedSet, yield* namedSetOf(schema, pruned));
+  const left = convert(kind, pruned, { from, to: last.apiVersion });
+  const unowned = difference(mergedSet, yield* namedSetOf(schema, left));
   yield;
-  return remove(schema, merged, intersection(unowned, lastSet));
+  const result = remove(schema, whole, intersection(unowned, lastSet));
+  return convert(kind, result, { from: last.apiVersion, to: kind.apiVersion });
 }
 
 function remove(schema: StructSchema, object: JsonObject, set: FieldSet): JsonObject {

@@ -118,12 +118,11 @@ export interface CustomParts {
 function versionsOf(definition: CustomResourceDefinition): CustomVersions {
   const infos = definition.spec.versions.map((version) => ({ version, info: customInfo(definition, version) }));
   const { info } = infos.find(({ version }) => version.storage) ?? infos[0]!;
-  return {
-    schemas: new Map(
-      infos.map((one) => [apiVersionOf(one.info), structuralSchema(one.version.schema?.openAPIV3Schema, one.info)]),
-    ),
-    stored: apiVersionOf(info),
-  };
+  const schemas = new Map(
+    infos.map((one) => [apiVersionOf(one.info), structuralSchema(one.version.schema?.openAPIV3Schema, one.info)]),
+  );
+  const forms = new Map([...schemas].map(([version, schema]) => [version, { schema }]));
+  return { schemas, forms, stored: apiVersionOf(info) };
 }
 
 function defineVersion(
@@ -148,7 +147,7 @@ function defineVersion(
   return {
     info,
     schema,
-    versions: webhook === undefined ? versions.schemas : undefined,
+    versions: webhook === undefined ? versions.forms : undefined,
     storageVersion: version.storage,
     enabledByDefault: version.served,
     storagePrefix: customPrefix(definition),

@@ -8,6 +8,7 @@
  */
 import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
 import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
+import type { VersionForms } from '../../api/managed-fields/other-versions.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { StoredConversion } from '../registry/resource-definition.ts';
 import type { WebhookConversion } from './conversion.ts';
@@ -17,6 +18,7 @@ import { defaultCustom } from './custom-strategy.ts';
 export interface CustomVersions {
   /** The schema of each version by its apiVersion. */
   readonly schemas: ReadonlyMap<string, StructSchema>;
+  readonly forms: VersionForms;
   /** The apiVersion of the storage version. */
   readonly stored: string;
 }

@@ -43,7 +43,8 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
     resetFields,
     // A Scale has one form, whatever the version of its object.
     versions: subresource === 'scale' ? undefined : store.definition.versions,
-    otherResetFields: subresource === 'status' ? resetFields : undefined,
+    // Upstream resets fields of custom resources in the version of the request alone, but for their status.
+    otherResetFields: subresource === 'status' || store.definition.schema === undefined ? resetFields : undefined,
   };
 }
 

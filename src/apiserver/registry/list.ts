@@ -19,10 +19,11 @@ import { schedulingDefinitions } from './scheduling/definitions.ts';
 import type { RegistryServices } from './services.ts';
 import { storageDefinitions } from './storage/definitions.ts';
 import { storageVersionDefinitions } from './storage-versions/definitions.ts';
+import { withVersionForms } from './version-forms.ts';
 
 /** The definitions of all built-in resources, without those whose service is missing. */
 export function createResourceDefinitions(services: RegistryServices): readonly ResourceDefinition[] {
-  return [
+  return withVersionForms([
     ...podDefinitions(services),
     serviceDefinition(services),
     nodeDefinition(services),
@@ -41,5 +42,5 @@ export function createResourceDefinitions(services: RegistryServices): readonly 
     ...dynamicResourceDefinitions(services),
     ...clusterDefinitions,
     ...reviewDefinitions(services),
-  ];
+  ]);
 }

@@ -8,6 +8,7 @@ import type { FinalizerNames } from '../../api/meta-validation.ts';
 import type { FieldNode } from '../../api/managed-fields/field-set.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { VersionForms } from '../../api/managed-fields/other-versions.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
@@ -147,8 +148,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly info: ResourceInfo<T>;
   /** The schema of its objects, where it is not a built-in kind's. */
   readonly schema?: StructSchema;
-  /** The schemas of all versions by apiVersion, where versions differ by them alone (custom resources without a webhook). */
-  readonly versions?: ReadonlyMap<string, StructSchema> | undefined;
+  /** All versions by apiVersion, where they differ, but for those that a webhook converts. */
+  readonly versions?: VersionForms | undefined;
   /** Whether this version is stored, among versions that share a prefix. Default: the first without `conversion`. */
   readonly storageVersion?: boolean;
   /** The propagation of a DELETE without one. Default Background; jobs and replication controllers: Orphan. */
