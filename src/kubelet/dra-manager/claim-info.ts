@@ -3,6 +3,7 @@
  * whatever was prepared must be unprepared, even after a restart of the kubelet. Upstream: pkg/kubelet/cm/dra/state.
  * Differs: the file's format.
  */
+import { firstByName } from '../../base/first-by.ts';
 import { fnv32a } from '../../base/fnv.ts';
 import type { Files } from '../../platform/files.ts';
 import type { DraClaim, DraDevice } from './dra-api.ts';
@@ -20,6 +21,8 @@ export interface ClaimInfos {
   load(): Promise<void>;
   get(uid: string): ClaimInfo | undefined;
   all(): readonly ClaimInfo[];
+  /** The claims of a pod by name; they are in its namespace. */
+  ofPod(podUid: string): ReadonlyMap<string, ClaimInfo>;
   /** Writes the file once for all of them; not at all for none. */
   set(infos: readonly ClaimInfo[]): Promise<void>;
   remove(uids: readonly string[]): Promise<void>;
@@ -28,6 +31,8 @@ export interface ClaimInfos {
 /** A claim store that is kept in a file. */
 export function createClaimInfos(files: Files, path: string): ClaimInfos {
   const infos = new Map<string, ClaimInfo>();
+  /** The claims of the pod that was asked for last: each of its containers asks. */
+  let last: { readonly podUid: string; readonly claims: ReadonlyMap<string, ClaimInfo> } | undefined;
   let saving: Promise<void> = Promise.resolve();
   const save = (): Promise<void> =>
     (saving = saving
@@ -46,11 +51,20 @@ export function createClaimInfos(files: Files, path: string): ClaimInfos {
     },
     get: (uid) => infos.get(uid),
     all: () => [...infos.values()],
+    ofPod(podUid) {
+      if (last?.podUid !== podUid) {
+        const own = [...infos.values()].filter(({ podUids }) => podUids.includes(podUid));
+        last = { podUid, claims: firstByName(own) };
+      }
+      return last.claims;
+    },
     async set(changed) {
+      last = undefined;
       for (const info of changed) infos.set(info.uid, info);
       if (changed.length > 0) await save();
     },
     async remove(uids) {
+      last = undefined;
       for (const uid of uids) infos.delete(uid);
       if (uids.length > 0) await save();
     },

@@ -5,10 +5,10 @@
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
-import { firstByName } from '../../base/first-by.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Log } from '../../platform/log.ts';
+import { MAX_RESPONSE_CHARACTERS } from '../device-manager/device-limits.ts';
 import type { Plugin, PluginHandler } from '../plugin-manager/plugin-manager.ts';
 import { podNamespace, podUid } from '../types/pod-update.ts';
 import type { ClaimInfo, ClaimInfos } from './claim-info.ts';
@@ -113,6 +113,10 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     if (answer === undefined) throw new Error('NodePrepareResources skipped 1 ResourceClaims');
     if (answer.error !== '')
       throw new Error(`NodePrepareResources failed for ResourceClaim ${info.namespace}/${info.name}: ${answer.error}`);
+    if (JSON.stringify(answer.devices).length > MAX_RESPONSE_CHARACTERS)
+      throw new Error(
+        `NodePrepareResources of ${driver} answered more than ${MAX_RESPONSE_CHARACTERS} characters for ResourceClaim ${info.namespace}/${info.name}`,
+      );
     return answer.devices;
   }
 
@@ -139,8 +143,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     const requests = containerClaimRequests(pod, container);
     if (requests.length === 0) return [];
     const namespace = podNamespace(pod);
-    const isOfPod = (info: ClaimInfo) => info.namespace === namespace && info.podUids.includes(podUid(pod));
-    const ofPod = firstByName(infos.all().filter(isOfPod));
+    const ofPod = infos.ofPod(podUid(pod));
     return requests.map(({ name, request }) => {
       const info = ofPod.get(name);
       const devices = Object.entries(info?.drivers ?? {}).flatMap(([driverName, list]) =>

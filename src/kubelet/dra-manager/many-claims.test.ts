@@ -55,3 +55,36 @@ test('claims of one pod that no driver has devices for are recorded and removed 
   await manager.unprepare('pod-uid');
   assert.deepEqual([writes, infos.all()], [3, []]);
 });
+
+test('the claims of a pod are looked for once for all its containers', async () => {
+  const { files, log } = createSimPlatform();
+  const infos = createClaimInfos(files, '/dra_manager_state');
+  const manager = createDraManager({
+    connect: () => assert.fail('no driver is called'),
+    log,
+    infos,
+    getClaim: async (_namespace, name) => allocated(name),
+    wiper: { driverGone: () => undefined, driverBack: () => undefined },
+  });
+  let reads = 0;
+  await infos.set(
+    names.map((name) => ({
+      namespace: 'default',
+      name,
+      uid: `uid-${name}`,
+      prepared: true,
+      drivers: {},
+      get podUids() {
+        reads++;
+        return ['pod-uid'];
+      },
+    })),
+  );
+  const written = reads;
+  const containers = names.map((name) => ({ name, image: 'i', resources: { claims: [{ name }] } }));
+  const many = { ...pod, spec: { ...pod.spec, containers } } as Pod;
+  for (const container of containers) assert.equal(manager.claimResources(many, container)[0]?.known, true);
+  assert.equal(reads - written, names.length);
+  await infos.remove(['uid-claim-7']);
+  assert.equal(manager.claimResources(many, containers[7]!)[0]?.known, false);
+});

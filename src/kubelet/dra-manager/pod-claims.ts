@@ -1,6 +1,7 @@
 /** The resource claims of a pod and of its containers, and the record of a claim that is prepared. Pure. */
 import { firstByName } from '../../base/first-by.ts';
-import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
+import type { Container, Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { claimNameOf } from '../../component-helpers/resource-claims.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
@@ -43,12 +44,21 @@ export function claimNames(pod: Pod): string[] {
   return extended === undefined ? own : [...own, extended.resourceClaimName];
 }
 
+const NO_CLAIMS: ReadonlyMap<string, PodResourceClaim> = new Map();
+const podClaimsOf = new WeakMap<readonly PodResourceClaim[], ReadonlyMap<string, PodResourceClaim>>();
+
+/** Each of thousands of containers may name one of thousands of claims. */
+function claimsByName({ spec }: Pod): ReadonlyMap<string, PodResourceClaim> {
+  const claims = spec?.resourceClaims;
+  return claims === undefined ? NO_CLAIMS : getOrMake(podClaimsOf, claims, () => firstByName(claims));
+}
+
 /** The requests of the container: those it names, and those of its extended resources. */
 export function containerClaimRequests(
   pod: Pod,
   { name, resources }: Container,
 ): { name: string; request: string | undefined }[] {
-  const podClaims = firstByName(resources?.claims === undefined ? [] : pod.spec?.resourceClaims);
+  const podClaims = resources?.claims === undefined ? NO_CLAIMS : claimsByName(pod);
   const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
     const podClaim = podClaims.get(wanted);
     const claim = podClaim === undefined ? undefined : claimNameOf(pod, podClaim);
