@@ -29,7 +29,7 @@ export function parseRuntimeConfig(text: string, definitions: readonly ResourceD
 const WIDE_KEYS: readonly string[] = ['api/all', 'api/ga', 'api/beta', 'api/alpha'];
 
 /** A version or resource that does not exist can be disabled but not enabled. */
-function checkKey(key: string, asked: boolean, definitions: readonly ResourceDefinition[]): void {
+function checkKey(key: string, isEnabled: boolean, definitions: readonly ResourceDefinition[]): void {
   const [groupVersion, resource] = /^(v1|[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(key)?.slice(1) ?? [];
   if (groupVersion === undefined) throw new Error(`runtime-config: invalid key ${key}`);
   const group = groupVersion.slice(0, Math.max(0, groupVersion.indexOf('/')));
@@ -38,7 +38,7 @@ function checkKey(key: string, asked: boolean, definitions: readonly ResourceDef
   const found = ofGroup.some(
     ({ info }) => apiVersionOf(info) === groupVersion && (resource === undefined || info.resource === resource),
   );
-  if (asked && !found) throw new Error(`runtime-config: there is no ${key} to serve`);
+  if (isEnabled && !found) throw new Error(`runtime-config: there is no ${key} to serve`);
 }
 
 function stability(version: string): string {

@@ -125,14 +125,14 @@ function holdsAsWhole({ spec, status }: Pod): boolean {
 
 /** The pod-level resources, which replace the sum of the containers; while it is resized the resources it still holds count. */
 function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean): ResourceAmounts | undefined {
-  const asked = resources?.requests;
-  if (asked === undefined) return undefined;
-  if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(asked);
+  const requests = resources?.requests;
+  if (requests === undefined) return undefined;
+  if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(requests);
   const held = emptyAmounts();
   withAllocatedResources(held, [pod.status?.resources?.requests, pod.status?.allocatedResources]);
   // The pod's status includes the overhead, which the caller adds to the requests.
   const overhead = amountsOf(pod.spec?.overhead);
-  const amounts = amountsOf(never ? withoutResizable(asked) : asked);
+  const amounts = amountsOf(never ? withoutResizable(requests) : requests);
   amounts.milliCpu = Math.max(amounts.milliCpu, held.milliCpu - overhead.milliCpu);
   amounts.memoryBytes = Math.max(amounts.memoryBytes, held.memoryBytes - overhead.memoryBytes);
   return amounts;

@@ -88,20 +88,23 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
   const nodeCount = snapshot.nodes.length;
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
-  const asked = splitFilters(input, pre);
+  const askedFilters = splitFilters(input, pre);
   const nominated = input.nominations?.nodeOf(pod) ?? pod.status?.nominatedNodeName;
   const nominatedInfo = nominated === undefined ? undefined : snapshot.byName(nominated);
-  if (nominatedInfo !== undefined && filterNode(input, state, { asked, node: nominatedInfo }) === undefined)
+  if (
+    nominatedInfo !== undefined &&
+    filterNode(input, state, { asked: askedFilters, node: nominatedInfo }) === undefined
+  )
     feasible.push(nominatedInfo);
   else {
-    const refusals = pre.nodeNames === undefined ? refusalQuestion(input, state, asked) : undefined;
+    const refusals = pre.nodeNames === undefined ? refusalQuestion(input, state, askedFilters) : undefined;
     const still = refusals === undefined ? undefined : stillRefused(refusals);
     if (still !== undefined) return { feasible, statuses: still, filters: pre.filters, nodeCount };
-    findFeasible(input, state, { pre, asked, statuses, feasible });
+    findFeasible(input, state, { pre, asked: askedFilters, statuses, feasible });
     if (feasible.length === 0 && refusals !== undefined) recordRefusals(refusals, statuses);
   }
   const allStatuses = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
-  const { memory } = asked;
+  const { memory } = askedFilters;
   return { feasible, statuses: allStatuses, filters: pre.filters, nodeCount, memory };
 }
 
@@ -167,13 +170,17 @@ function filterNode(
 }
 
 /** Undefined where a filter depends on more than pod and node: the result then does not hold for the next pod. */
-function refusalQuestion(input: ScheduleInput, state: CycleState, asked: AskedFilters): RefusalQuestion | undefined {
-  const { memory, others } = asked;
+function refusalQuestion(
+  input: ScheduleInput,
+  state: CycleState,
+  askedFilters: AskedFilters,
+): RefusalQuestion | undefined {
+  const { memory, others } = askedFilters;
   if (memory === undefined || others.length > 0) return undefined;
   return {
     memory,
     snapshot: input.snapshot,
-    ask: (node) => filterNode(input, state, { asked, node }),
+    ask: (node) => filterNode(input, state, { asked: askedFilters, node }),
     askAlone: (node) => memory.filter(state, input.pod, node),
   };
 }

@@ -22,8 +22,11 @@ export async function explainObject({ client, nowMs }: Asked, found: ResolvedRef
 }
 
 /** The result of `explainObject` as text. */
-export async function explanationOf(asked: Asked, found: ResolvedReference): Promise<string> {
-  const [explanation, { explanationText }] = await Promise.all([explainObject(asked, found), import('../why/text.ts')]);
+export async function explanationOf(question: Asked, found: ResolvedReference): Promise<string> {
+  const [explanation, { explanationText }] = await Promise.all([
+    explainObject(question, found),
+    import('../why/text.ts'),
+  ]);
   return explanationText(explanation);
 }
 

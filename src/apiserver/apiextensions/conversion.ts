@@ -47,8 +47,13 @@ export function webhookConversion(
     const from = (objects[0]?.apiVersion ?? '').split('/').at(-1) ?? '';
     const apiVersion = `${group}/${to}`;
     try {
-      const asked: ConversionCall = { objects, apiVersion, review: `${GROUP}/${review}`, uid: deps.random.uuid() };
-      return readAnswer(await deps.post(client, requestOf(asked)), asked);
+      const conversionCall: ConversionCall = {
+        objects,
+        apiVersion,
+        review: `${GROUP}/${review}`,
+        uid: deps.random.uuid(),
+      };
+      return readAnswer(await deps.post(client, requestOf(conversionCall)), conversionCall);
     } catch (error) {
       if (isProgramError(error)) throw error;
       const why = error instanceof StatusError ? error.status.message : (error as Error).message;
@@ -87,23 +92,27 @@ function requestOf({ objects, apiVersion, review, uid }: ConversionCall): JsonOb
   };
 }
 
-function readAnswer(answer: JsonObject, asked: ConversionCall): KubernetesObject[] {
+function readAnswer(answer: JsonObject, conversionCall: ConversionCall): KubernetesObject[] {
   const { kind, apiVersion, response } = answer;
-  if (kind !== 'ConversionReview' || apiVersion !== asked.review)
+  if (kind !== 'ConversionReview' || apiVersion !== conversionCall.review)
     throw new Error(
-      `invalid response from webhook: expected webhook response of ${asked.review}, Kind=ConversionReview, got ${shown(apiVersion)}, Kind=${shown(kind)}`,
+      `invalid response from webhook: expected webhook response of ${conversionCall.review}, Kind=ConversionReview, got ${shown(apiVersion)}, Kind=${shown(kind)}`,
     );
   if (!isObject(response)) throw new Error('no response provided');
-  if (response['uid'] !== asked.uid)
-    throw new Error(`expected response.uid=${JSON.stringify(asked.uid)}, got ${JSON.stringify(response['uid'] ?? '')}`);
+  if (response['uid'] !== conversionCall.uid)
+    throw new Error(
+      `expected response.uid=${JSON.stringify(conversionCall.uid)}, got ${JSON.stringify(response['uid'] ?? '')}`,
+    );
   const { result, convertedObjects } = response;
   const { status, message } = (isObject(result) ? result : {}) as { status?: unknown; message?: unknown };
   if (status !== 'Success')
     throw new Error(typeof message === 'string' && message !== '' ? message : 'response.result.status was not Success');
   const converted = Array.isArray(convertedObjects) ? (convertedObjects as unknown[]) : [];
-  if (converted.length !== asked.objects.length)
-    throw new Error(`expected ${asked.objects.length} converted objects, got ${converted.length}`);
-  return asked.objects.map((original, index) => accept(original, converted[index], { index, asked }));
+  if (converted.length !== conversionCall.objects.length)
+    throw new Error(`expected ${conversionCall.objects.length} converted objects, got ${converted.length}`);
+  return conversionCall.objects.map((original, index) =>
+    accept(original, converted[index], { index, asked: conversionCall }),
+  );
 }
 
 /** Fields that conversion may not change: they identify the object. */

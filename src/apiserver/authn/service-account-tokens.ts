@@ -99,8 +99,8 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       const found = config.lookup === false ? undefined : living;
       return { principal: await legacyPrincipal(claims, token, found), audiences: legacyAudiences(audiences) };
     }
-    const asked = new Set(audiences);
-    const granted = [claims.aud ?? []].flat().filter((audience) => asked.has(audience));
+    const requested = new Set(audiences);
+    const granted = [claims.aud ?? []].flat().filter((audience) => requested.has(audience));
     if (granted.length === 0)
       throw unauthorized(
         `token audiences ${quotedList([claims.aud ?? []].flat())} is invalid for the target audiences ${quotedList(audiences)}`,
@@ -108,10 +108,10 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     return { principal: await principalOf(claims, living), audiences: granted };
   };
   /** A token without an audience is for the API server only. */
-  const legacyAudiences = (asked: readonly string[]): readonly string[] => {
-    const granted = config.audiences.filter((audience) => asked.includes(audience));
+  const legacyAudiences = (requested: readonly string[]): readonly string[] => {
+    const granted = config.audiences.filter((audience) => requested.includes(audience));
     if (granted.length > 0) return granted;
-    throw unauthorized(`token audiences [] is invalid for the target audiences ${quotedList(asked)}`);
+    throw unauthorized(`token audiences [] is invalid for the target audiences ${quotedList(requested)}`);
   };
   return {
     audiences: config.audiences,
@@ -157,21 +157,21 @@ async function issueToken(
     ...(bound?.node === undefined ? {} : { node: bound.node }),
   };
   const { maxExpirationSeconds = Infinity } = using.config;
-  const asked = Math.min(input.expirationSeconds, maxExpirationSeconds);
+  const requested = Math.min(input.expirationSeconds, maxExpirationSeconds);
   const audiences =
     input.audiences !== undefined && input.audiences.length > 0 ? [...input.audiences] : [...using.config.audiences];
   const extended = isExtended(input, { config: using.config, audiences });
   const token = await signJwt(using.crypto.webcrypto.subtle, key, {
-    'kubernetes.io': { ...details, ...(extended && { warnafter: using.nowSeconds + asked }) },
+    'kubernetes.io': { ...details, ...(extended && { warnafter: using.nowSeconds + requested }) },
     iss: using.config.issuer,
     sub: accountUser(input.namespace, name ?? ''),
     aud: audiences,
     iat: using.nowSeconds,
     nbf: using.nowSeconds,
-    exp: using.nowSeconds + (extended ? Math.min(EXTENSION_SECONDS, maxExpirationSeconds) : asked),
+    exp: using.nowSeconds + (extended ? Math.min(EXTENSION_SECONDS, maxExpirationSeconds) : requested),
     jti: using.random.uuid(),
   });
-  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000, expirationSeconds: asked, audiences };
+  return { token, expiresAtMs: (using.nowSeconds + requested) * 1000, expirationSeconds: requested, audiences };
 }
 
 /** Whether the token's lifetime is extended: pods' own tokens for this API, unless disabled. */

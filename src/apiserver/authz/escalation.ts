@@ -79,10 +79,10 @@ async function bindingProblem(deps: EscalationDeps, attempt: GrantAttempt): Prom
 
 async function may(
   deps: EscalationDeps,
-  asked: { user: Principal; verb: string; resource: string; namespace: string; name: string },
+  attributes: { user: Principal; verb: string; resource: string; namespace: string; name: string },
 ): Promise<boolean> {
   const verdict = await deps.authorizer.authorize({
-    ...asked,
+    ...attributes,
     isResourceRequest: true,
     apiGroup: RBAC,
     apiVersion: '*',

@@ -21,11 +21,11 @@ interface RuleIndex {
 const indexes = new WeakMap<readonly PolicyRule[], RuleIndex>();
 
 /** @param rules of a stored role, which are never changed */
-export function rulesAllow(rules: readonly PolicyRule[], asked: AccessQuestion): boolean {
-  if (rules.length <= FEW_RULES) return rules.some((rule) => ruleAllows(rule, asked));
+export function rulesAllow(rules: readonly PolicyRule[], attributes: AccessQuestion): boolean {
+  if (rules.length <= FEW_RULES) return rules.some((rule) => ruleAllows(rule, attributes));
   let index = indexes.get(rules);
   if (index === undefined) indexes.set(rules, (index = indexOf(rules)));
-  return candidates(index, asked).some((list) => list.some((rule) => ruleAllows(rule, asked)));
+  return candidates(index, attributes).some((list) => list.some((rule) => ruleAllows(rule, attributes)));
 }
 
 function indexOf(rules: readonly PolicyRule[]): RuleIndex {
@@ -52,12 +52,14 @@ function postings(
 
 type Lists = readonly (readonly PolicyRule[])[];
 
-function candidates(index: RuleIndex, asked: AccessQuestion): Lists {
-  const byVerb = listsOf(index.verbs, [asked.verb, '*']);
-  if (!asked.isResourceRequest) return byVerb;
-  const { resource, subresource } = asked;
+function candidates(index: RuleIndex, attributes: AccessQuestion): Lists {
+  const byVerb = listsOf(index.verbs, [attributes.verb, '*']);
+  if (!attributes.isResourceRequest) return byVerb;
+  const { resource, subresource } = attributes;
   const resources = subresource === '' ? [resource, '*'] : [`${resource}/${subresource}`, `*/${subresource}`, '*'];
-  return [byVerb, listsOf(index.groups, [asked.apiGroup, '*']), listsOf(index.resources, resources)].reduce(shorter);
+  return [byVerb, listsOf(index.groups, [attributes.apiGroup, '*']), listsOf(index.resources, resources)].reduce(
+    shorter,
+  );
 }
 
 function listsOf(index: Postings, values: readonly string[]): Lists {

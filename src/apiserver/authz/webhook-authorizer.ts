@@ -86,8 +86,8 @@ async function postSubjectAccessReview(
 ): Promise<SubjectAccessReviewStatus> {
   const apiVersion = `authorization.k8s.io/${version}`;
   const { groups: group, ...rest } = spec;
-  const asked = version === 'v1' ? spec : { ...rest, group };
-  const review = { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: asked };
+  const reviewSpec = version === 'v1' ? spec : { ...rest, group };
+  const review = { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: reviewSpec };
   const answer = await client.post(target, { body: review, timeoutMs, sendTimeout: false });
   return reviewStatus(answer, review, 'authorization.v1.SubjectAccessReviewStatus');
 }

@@ -75,7 +75,7 @@ export function planDeletion(
   checkPreconditions(store.info, object, options);
   const { strategy } = store.definition;
   const { metadata } = object;
-  const asked =
+  const requested =
     options.gracePeriodSeconds === undefined
       ? undefined
       : options.gracePeriodSeconds < 0
@@ -83,11 +83,11 @@ export function planDeletion(
         : options.gracePeriodSeconds;
   const before = metadata.finalizers ?? [];
   if (metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) > 0) {
-    return shorten(object, asked);
+    return shorten(object, requested);
   }
   const already = metadata.deletionTimestamp !== undefined;
   const draft = draftOf(object);
-  const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
+  const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, requested) ?? 0);
   const shown = strategy.deletesWithoutPeriod === true ? undefined : grace;
   const finalizers = finalizersAfter(store, draft.metadata.finalizers ?? [], options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
@@ -103,13 +103,13 @@ export function planDeletion(
 }
 
 /** A second DELETE may only shorten the grace period. */
-function shorten(object: KubernetesObject, asked: Int64 | undefined): DeletionPlan {
+function shorten(object: KubernetesObject, requested: Int64 | undefined): DeletionPlan {
   const { metadata } = object;
   const grace = metadata.deletionGracePeriodSeconds!;
-  if (asked === undefined || asked >= grace) return { kind: 'pending' };
+  if (requested === undefined || requested >= grace) return { kind: 'pending' };
   const finalizers = metadata.finalizers ?? [];
   const startMs = parseTime(metadata.deletionTimestamp) - secondsToMs(grace);
-  const deleteAt = formatTime(startMs + secondsToMs(asked));
-  const marked = mark(draftOf(object), { deleteAt, graceSeconds: asked, finalizers });
-  return { kind: asked === 0 && finalizers.length === 0 ? 'remove' : 'mark', object: marked };
+  const deleteAt = formatTime(startMs + secondsToMs(requested));
+  const marked = mark(draftOf(object), { deleteAt, graceSeconds: requested, finalizers });
+  return { kind: requested === 0 && finalizers.length === 0 ? 'remove' : 'mark', object: marked };
 }

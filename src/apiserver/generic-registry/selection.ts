@@ -39,9 +39,11 @@ export function selectionOf(store: GenericStore, { info, params }: RequestScope)
   const fieldText = (via ? params.get('fieldSelector') : info.fieldSelector) ?? '';
   if (labelText === '' && fieldText === '' && info.name === '') return selectAll;
   const labels = labelText === '' ? everything : boundedLabelSelector(labelText);
-  const asked = fieldText === '' ? [] : boundedFieldSelector(fieldText);
+  const fieldSelector = fieldText === '' ? [] : boundedFieldSelector(fieldText);
   const fields: FieldSelector =
-    info.name !== '' && asked.length === 0 ? [{ field: 'metadata.name', operator: '=', value: info.name }] : asked;
+    info.name !== '' && fieldSelector.length === 0
+      ? [{ field: 'metadata.name', operator: '=', value: info.name }]
+      : fieldSelector;
   const name = requiredFieldValue(fields, 'metadata.name');
   if (info.name !== '' && name !== info.name)
     throw badRequest("fieldSelector metadata.name doesn't match requested name");

@@ -56,18 +56,20 @@ interface QueryContext {
   readonly nowMs: () => number;
 }
 
-async function explainTargets(targets: readonly Target[], asked: QueryContext): Promise<WhyAnswers> {
-  const { client } = asked;
+async function explainTargets(targets: readonly Target[], context: QueryContext): Promise<WhyAnswers> {
+  const { client } = context;
   const { resources } = await discoverResources(client);
   const answers: Answer[] = [];
   let notLookedAt = 0;
   for (const { kind, name } of targets) {
     const info = findResource(kind, resources);
     if (info === undefined) throw new UserError(`why: the server has no kind ${kind}`);
-    const found = await (name === undefined ? listed(info, asked) : explainNamed(info, name, asked)).catch(asUserError);
+    const found = await (name === undefined ? listed(info, context) : explainNamed(info, name, context)).catch(
+      asUserError,
+    );
     notLookedAt += found.notLookedAt;
     for (const explanation of found.items)
-      answers.push({ explanation, decision: await decisionText(info, explanation.object, asked) });
+      answers.push({ explanation, decision: await decisionText(info, explanation.object, context) });
   }
   const isList = targets.length !== 1 || targets[0]?.name === undefined;
   return { answers, isList, notLookedAt };

@@ -62,7 +62,7 @@ const DEFAULTS: Partial<Record<string, string>> = { cni: 'keelson' };
 /** Refuses options that contradict the kept settings. */
 export function checkAgainst(
   file: InstanceFile,
-  asked: {
+  requested: {
     clusterCidr?: string;
     serviceCidr?: string;
     clusterDomain: string;
@@ -72,11 +72,11 @@ export function checkAgainst(
   dataDir: string,
 ): void {
   const differing = (['clusterCidr', 'serviceCidr', 'clusterDomain', 'nodeName', 'cni'] as const).find(
-    (k) => asked[k] !== undefined && asked[k] !== (file[k] ?? DEFAULTS[k]),
+    (k) => requested[k] !== undefined && requested[k] !== (file[k] ?? DEFAULTS[k]),
   );
   if (differing === undefined) return;
   const flag = `--${differing.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
   throw new PreflightError(
-    `this cluster was made with ${flag} ${file[differing] ?? DEFAULTS[differing]}; it cannot become ${asked[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`,
+    `this cluster was made with ${flag} ${file[differing] ?? DEFAULTS[differing]}; it cannot become ${requested[differing]} (keelson down --delete-data --data-dir ${dataDir} starts afresh)`,
   );
 }

@@ -176,7 +176,7 @@ const SERVICE_RANGES = [
  * The user's ranges, or the first pair that no route and no other cluster has. Throws `PreflightError` for ranges that collide. Pure.
  */
 export function chooseRanges(
-  asked: { readonly clusterCidr?: string; readonly serviceCidr?: string },
+  requested: { readonly clusterCidr?: string; readonly serviceCidr?: string },
   routes: readonly { readonly cidr: string; readonly device: string }[],
   claimed: readonly TakenRange[] = [],
 ): { clusterCidr: string; serviceCidr: string } {
@@ -202,12 +202,12 @@ export function chooseRanges(
   };
   const clusterCidr = choose(
     '--cluster-cidr',
-    { wanted: asked.clusterCidr, defaults: CLUSTER_RANGES },
-    asked.serviceCidr,
+    { wanted: requested.clusterCidr, defaults: CLUSTER_RANGES },
+    requested.serviceCidr,
   );
   return {
     clusterCidr,
-    serviceCidr: choose('--service-cidr', { wanted: asked.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr),
+    serviceCidr: choose('--service-cidr', { wanted: requested.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr),
   };
 }
 

@@ -29,14 +29,14 @@ export function localAddress({ bindAddress }: Pick<AddressOptions, 'bindAddress'
 }
 
 /** The server's URL for programs of this machine. */
-export function localServerUrl(asked: Pick<AddressOptions, 'bindAddress'>, port: number): string {
-  const host = localAddress(asked);
+export function localServerUrl(options: Pick<AddressOptions, 'bindAddress'>, port: number): string {
+  const host = localAddress(options);
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The address for pods and other machines: the advertised one, the one it listens on, or the node's. */
-export function advertisedAddress(asked: AddressOptions, interfaces: Interfaces): string {
-  const { advertiseAddress, bindAddress, nodeIp } = asked;
+export function advertisedAddress(options: AddressOptions, interfaces: Interfaces): string {
+  const { advertiseAddress, bindAddress, nodeIp } = options;
   const bound = bindAddress === undefined || isAnyAddress(bindAddress) || isLoopback(bindAddress);
   return advertiseAddress ?? (bound ? undefined : bindAddress) ?? nodeIp ?? hostAddress(interfaces);
 }

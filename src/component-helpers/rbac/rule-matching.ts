@@ -14,19 +14,20 @@ export interface AccessQuestion {
 }
 
 /** Whether the rule allows the request. */
-export function ruleAllows(rule: PolicyRule, asked: AccessQuestion): boolean {
-  if (!asked.isResourceRequest) {
+export function ruleAllows(rule: PolicyRule, attributes: AccessQuestion): boolean {
+  if (!attributes.isResourceRequest) {
     return (
-      has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, asked.path))
+      has(rule.verbs, attributes.verb) &&
+      (rule.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, attributes.path))
     );
   }
   return (
-    has(rule.verbs, asked.verb) &&
-    has(rule.apiGroups, asked.apiGroup) &&
-    resourceMatches(rule.resources ?? [], asked.resource, asked.subresource) &&
+    has(rule.verbs, attributes.verb) &&
+    has(rule.apiGroups, attributes.apiGroup) &&
+    resourceMatches(rule.resources ?? [], attributes.resource, attributes.subresource) &&
     (rule.resourceNames === undefined ||
       rule.resourceNames.length === 0 ||
-      (asked.name !== '' && rule.resourceNames.includes(asked.name)))
+      (attributes.name !== '' && rule.resourceNames.includes(attributes.name)))
   );
 }
 

@@ -109,7 +109,7 @@ export class Router {
 
   /** Serves a request to switch protocols. */
   serveUpgrade(message: IncomingMessage, socket: Socket, head: Buffer, port: number): void {
-    const asked = {
+    const unrouted = {
       method: message.method ?? 'GET',
       target: message.url ?? '/',
       authority: message.headers.host ?? '',
@@ -117,11 +117,11 @@ export class Router {
       clientAddress: socket.remoteAddress ?? '',
       isTls: 'encrypted' in socket,
     };
-    const decision = this.#decide(asked, port);
+    const decision = this.#decide(unrouted, port);
     const { clock } = this.#deps;
     if (decision.kind === 'answer') return refuseUpgrade(socket, clock, decision);
     if (decision.kind === 'redirect') return refuseUpgrade(socket, clock, NO_REDIRECT);
-    const { method, clientAddress } = asked;
+    const { method, clientAddress } = unrouted;
     const protocol = message.headers.upgrade ?? '';
     background(
       this.#deps.log,
@@ -130,12 +130,12 @@ export class Router {
     );
   }
 
-  #decide(asked: UnroutedRequest, port: number): Decision {
-    const target = parseTarget(asked.target, asked.method);
-    const requestAuthority = target?.authority ?? asked.authority;
+  #decide(unrouted: UnroutedRequest, port: number): Decision {
+    const target = parseTarget(unrouted.target, unrouted.method);
+    const requestAuthority = target?.authority ?? unrouted.authority;
     const host = requestAuthority === '' ? '' : hostOf(requestAuthority);
     if (target === undefined || host === undefined) return MALFORMED;
-    const { method, headers, isTls } = asked;
+    const { method, headers, isTls } = unrouted;
     let values: ReadonlyMap<string, string> | undefined;
     const header = (name: string): string | undefined => (values ??= headerValues(headers)).get(name);
     const work = new MatchWork();
@@ -158,7 +158,7 @@ export class Router {
     const backend = weighted === undefined ? undefined : this.#backends[weighted.backend];
     if (weighted === undefined || backend === undefined) return unavailable(route.emptyStatus);
     if (backend.endpoints.length === 0) return unavailable(503);
-    return { kind: 'backend', route, backend, ...changedRequest(asked, { route, weighted, matched }) };
+    return { kind: 'backend', route, backend, ...changedRequest(unrouted, { route, weighted, matched }) };
   }
 
   #startMirrors(exchange: Exchange, { route, request }: Extract<Decision, { kind: 'backend' }>): readonly Mirror[] {
@@ -206,14 +206,14 @@ function answerRedirect(
 
 /** The request in the form that its backend receives. */
 function changedRequest(
-  asked: UnroutedRequest,
+  unrouted: UnroutedRequest,
   found: { readonly route: Route; readonly weighted: WeightedBackend; readonly matched: MatchedTarget },
 ): Pick<Extract<Decision, { kind: 'backend' }>, 'request' | 'responseHeaders'> {
   const { route, weighted, matched } = found;
   const filters = route.filters ?? {};
-  let headers = requestLines(asked.headers);
-  headers.push('x-forwarded-for', asked.clientAddress.replace(/^::ffff:(?=\d+\.)/, ''));
-  headers.push('x-forwarded-proto', asked.isTls ? 'https' : 'http');
+  let headers = requestLines(unrouted.headers);
+  headers.push('x-forwarded-for', unrouted.clientAddress.replace(/^::ffff:(?=\d+\.)/, ''));
+  headers.push('x-forwarded-proto', unrouted.isTls ? 'https' : 'http');
   headers.push('x-forwarded-host', matched.requestAuthority, 'x-forwarded-port', String(matched.port));
   headers = applyChanges(headers, filters.requestHeaders);
   headers = applyChanges(headers, weighted.filters?.requestHeaders);

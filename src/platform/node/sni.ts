@@ -21,8 +21,8 @@ export function certificatesByName(certificates: readonly SniCertificate[]): Rea
 
 /** The entry for a name, or for the wildcard of its domain. */
 export function contextOf<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined {
-  const asked = name.toLowerCase();
-  return byName.get(asked) ?? byName.get(`*${asked.slice(asked.indexOf('.'))}`);
+  const serverName = name.toLowerCase();
+  return byName.get(serverName) ?? byName.get(`*${serverName.slice(serverName.indexOf('.'))}`);
 }
 
 /** The DNS names in a certificate, in lower case. */

@@ -24,8 +24,9 @@ export function consumptionOf(driver: string, device: Device, requests: Amounts)
   if ([...own.keys()].some((name) => capacities[name] === undefined)) return undefined;
   const consumed: Record<string, string> = {};
   for (const [name, { value, requestPolicy }] of Object.entries(capacities)) {
-    const asked = own.get(name);
-    const amount = asked === undefined ? (requestPolicy?.default ?? value) : allowedAmount(asked, requestPolicy);
+    const requested = own.get(name);
+    const amount =
+      requested === undefined ? (requestPolicy?.default ?? value) : allowedAmount(requested, requestPolicy);
     if (amount === undefined || compareQuantities(amount, value) > 0) return undefined;
     consumed[name] = amount;
   }
@@ -42,19 +43,20 @@ function ownName(driver: string, { capacity = {} }: Device, name: string): strin
 }
 
 /** The smallest amount that the policy allows and that covers the request; undefined: there is none. */
-function allowedAmount(asked: string, policy: CapacityRequestPolicy | undefined): string | undefined {
+function allowedAmount(requested: string, policy: CapacityRequestPolicy | undefined): string | undefined {
   const { validValues, validRange } = policy ?? {};
   if (validValues !== undefined && validValues.length > 0)
-    return validValues.toSorted(compareQuantities).find((value) => compareQuantities(value, asked) >= 0);
-  if (validRange === undefined) return asked;
+    return validValues.toSorted(compareQuantities).find((value) => compareQuantities(value, requested) >= 0);
+  if (validRange === undefined) return requested;
   const { min, max, step } = validRange;
-  const amount = compareQuantities(asked, min) <= 0 ? min : step === undefined ? asked : upToStep(asked, min, step);
+  const amount =
+    compareQuantities(requested, min) <= 0 ? min : step === undefined ? requested : upToStep(requested, min, step);
   return max !== undefined && compareQuantities(amount, max) > 0 ? undefined : amount;
 }
 
-function upToStep(asked: string, min: string, step: string): string {
-  const [from, by, wanted] = [parseQuantity(min).nanos, parseQuantity(step).nanos, parseQuantity(asked)];
-  if (by <= 0n) return asked;
+function upToStep(requested: string, min: string, step: string): string {
+  const [from, by, wanted] = [parseQuantity(min).nanos, parseQuantity(step).nanos, parseQuantity(requested)];
+  if (by <= 0n) return requested;
   const steps = (wanted.nanos - from + by - 1n) / by;
   return formatQuantity({ nanos: from + steps * by, format: wanted.format });
 }

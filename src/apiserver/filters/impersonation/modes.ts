@@ -96,8 +96,8 @@ function authentication({ user, mode }: ImpersonationCheck, resource: string): A
 
 /** Users and groups, which the way of old knows as resources of the core group. */
 function identity(asking: ImpersonationCheck, resource: string): AuthorizationAttributes {
-  const asked = authentication(asking, resource);
-  return asking.mode.name === '' ? { ...asked, apiGroup: '' } : asked;
+  const attributes = authentication(asking, resource);
+  return asking.mode.name === '' ? { ...attributes, apiGroup: '' } : attributes;
 }
 
 function nameAsked(asking: ImpersonationCheck, userName: string): AuthorizationAttributes {
@@ -109,32 +109,35 @@ function nameAsked(asking: ImpersonationCheck, userName: string): AuthorizationA
 }
 
 async function demandGroups(asking: ImpersonationCheck, groups: readonly string[]): Promise<void> {
-  const asked = identity(asking, 'groups');
+  const attributes = identity(asking, 'groups');
   // Not the way of old either: the group is the keys of the cluster, and only a token of it has it.
   if (groups.includes(SERVER_GROUP))
-    throw forbiddenError({ ...asked, name: SERVER_GROUP }, `impersonating the ${SERVER_GROUP} group is not allowed`);
+    throw forbiddenError(
+      { ...attributes, name: SERVER_GROUP },
+      `impersonating the ${SERVER_GROUP} group is not allowed`,
+    );
   if (asking.mode.name !== '') {
-    if (groups.includes('')) throw forbiddenError(asked, 'impersonating the empty string group is not allowed');
+    if (groups.includes('')) throw forbiddenError(attributes, 'impersonating the empty string group is not allowed');
     if (groups.includes('system:masters'))
       throw forbiddenError(
-        { ...asked, name: 'system:masters' },
+        { ...attributes, name: 'system:masters' },
         'impersonating the system:masters group is not allowed',
       );
-    if (groups.length >= MANY && (await may(asking, { ...asked, name: '*' }))) return;
+    if (groups.length >= MANY && (await may(asking, { ...attributes, name: '*' }))) return;
   }
-  for (const name of groups) await requireAllowed(asking.authorizers, { ...asked, name });
+  for (const name of groups) await requireAllowed(asking.authorizers, { ...attributes, name });
 }
 
 async function demandExtra(asking: ImpersonationCheck, extra: WantedUser['extra']): Promise<void> {
-  const asked = authentication(asking, 'userextras');
+  const attributes = authentication(asking, 'userextras');
   if (asking.mode.name !== '') {
     const fault = extraFault(extra);
-    if (fault !== undefined) throw forbiddenError(asked, fault);
+    if (fault !== undefined) throw forbiddenError(attributes, fault);
     const isLarge = Object.keys(extra).length >= MANY || Object.values(extra).flat().length >= MANY;
-    if (isLarge && (await may(asking, { ...asked, subresource: '*', name: '*' }))) return;
+    if (isLarge && (await may(asking, { ...attributes, subresource: '*', name: '*' }))) return;
   }
   for (const [subresource, values] of Object.entries(extra))
-    for (const name of values) await requireAllowed(asking.authorizers, { ...asked, subresource, name });
+    for (const name of values) await requireAllowed(asking.authorizers, { ...attributes, subresource, name });
 }
 
 /** Why such extra values cannot be impersonated by constrained impersonation. */
@@ -154,13 +157,13 @@ function extraFault(extra: WantedUser['extra']): string | undefined {
   return undefined;
 }
 
-async function may({ authorizers }: ImpersonationCheck, asked: AuthorizationAttributes): Promise<boolean> {
-  return (await decide(authorizers, asked)).decision === 'allow';
+async function may({ authorizers }: ImpersonationCheck, attributes: AuthorizationAttributes): Promise<boolean> {
+  return (await decide(authorizers, attributes)).decision === 'allow';
 }
 
-async function requireAllowed(authorizers: readonly Authorizer[], asked: AuthorizationAttributes): Promise<void> {
-  const { decision, reason } = await decide(authorizers, asked);
-  if (decision !== 'allow') throw forbiddenError(asked, reason);
+async function requireAllowed(authorizers: readonly Authorizer[], attributes: AuthorizationAttributes): Promise<void> {
+  const { decision, reason } = await decide(authorizers, attributes);
+  if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 
 function actualUser(mode: Mode, { name, uid, groups, extra }: WantedUser): Principal {
@@ -172,8 +175,8 @@ function actualUser(mode: Mode, { name, uid, groups, extra }: WantedUser): Princ
   };
 }
 
-function groupsOf(mode: Mode, name: string, asked: readonly string[]): readonly string[] {
-  if (asked.length > 0) return asked;
+function groupsOf(mode: Mode, name: string, attributes: readonly string[]): readonly string[] {
+  if (attributes.length > 0) return attributes;
   const account = serviceAccountOf(name);
   if (account !== undefined) return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
   return mode.name !== '' && nodeOf(name) !== undefined ? ['system:nodes'] : [];

@@ -109,9 +109,9 @@ function validateLocal({ spec }: LocalSubjectAccessReview, namespace: string): v
   const field = Field.root().at('spec');
   validateSubject(spec, field);
   const { resourceAttributes, nonResourceAttributes } = spec;
-  const asked = resourceAttributes?.namespace ?? '';
-  if (resourceAttributes !== undefined && asked !== namespace)
-    field.at('resourceAttributes').at('namespace').invalid(asked, 'must match metadata.namespace');
+  const reviewedNamespace = resourceAttributes?.namespace ?? '';
+  if (resourceAttributes !== undefined && reviewedNamespace !== namespace)
+    field.at('resourceAttributes').at('namespace').invalid(reviewedNamespace, 'must match metadata.namespace');
   if (nonResourceAttributes !== undefined)
     field.at('nonResourceAttributes').invalid(nonResourceAttributes, 'disallowed on this kind of request');
   refuseInvalid(field);

@@ -57,8 +57,10 @@ function scoreOfChange(balanceWith: number, balanceWithout: number): number {
 function cpuAndMemory(pod: Stored<Pod>, { requested, allocatable }: NodeInfo): number {
   if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return scoreOfChange(100, 100);
   const { requests } = podRequests(pod);
-  const cpu = (asked: number): number => Math.min(1, (requested.milliCpu + asked) / allocatable.milliCpu);
-  const memory = (asked: number): number => Math.min(1, (requested.memoryBytes + asked) / allocatable.memoryBytes);
+  const cpu = (requestedAmount: number): number =>
+    Math.min(1, (requested.milliCpu + requestedAmount) / allocatable.milliCpu);
+  const memory = (requestedAmount: number): number =>
+    Math.min(1, (requested.memoryBytes + requestedAmount) / allocatable.memoryBytes);
   return scoreOfChange(
     balanceOfTwo(cpu(requests.milliCpu), memory(requests.memoryBytes)),
     balanceOfTwo(cpu(0), memory(0)),
@@ -88,9 +90,9 @@ function fractionsOf(
 ): [withPod: number, without: number][] {
   const counting = { ...EXACTLY, devices: candidate.devices };
   return names.flatMap((name): [number, number][] => {
-    const asked = calculatePodResourceRequest(candidate.pod, name, counting);
-    if (asked === 0 && isScalar(name)) return [];
+    const requestedAmount = calculatePodResourceRequest(candidate.pod, name, counting);
+    if (requestedAmount === 0 && isScalar(name)) return [];
     const { capacity, used } = calculateResourceAllocatableRequest(candidate.info, name, counting);
-    return capacity === 0 ? [] : [[Math.min(1, (used + asked) / capacity), Math.min(1, used / capacity)]];
+    return capacity === 0 ? [] : [[Math.min(1, (used + requestedAmount) / capacity), Math.min(1, used / capacity)]];
   });
 }
