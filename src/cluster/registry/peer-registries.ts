@@ -92,6 +92,11 @@ export class PeerRegistries {
     return found;
   }
 
+  #rest(nodeName: string, nowMs: number): void {
+    for (const [name, untilMs] of this.#resting) if (untilMs <= nowMs) this.#resting.delete(name);
+    this.#resting.set(nodeName, nowMs + REST_MS);
+  }
+
   /** Resolves with the response's head; undefined where the node does not answer in time. */
   async #send(
     { nodeName, server }: Peer,
@@ -108,7 +113,7 @@ export class PeerRegistries {
       const tls = { caPem, ...(await certificate()) };
       return await net.http({ method, url: `${server}${PEER_PATH}${path}`, headers, tls, signal: ending.signal });
     } catch (error) {
-      this.#resting.set(nodeName, clock.monotonicMs() + REST_MS);
+      this.#rest(nodeName, clock.monotonicMs());
       log.info('A node cannot be asked for images', { node: nodeName, err: errorMessage(error) });
       return undefined;
     } finally {

@@ -36,5 +36,10 @@ it('reports kills of the whole machine, but neither earlier ones nor those of cg
   await setCount(3);
   await clock.advance(20_000);
   assert.deepEqual(events, ['SystemOOM: System OOM encountered, victim process: java, pid: 9']);
+  // A kill that was reported is not reported again while the kernel's log has it.
+  kernelLog = '[   31.0] Out of memory: Killed process 9 (java) total-vm:1kB\n';
+  await setCount(4);
+  await clock.advance(20_000);
+  assert.equal(events.length, 1);
   controller.abort();
 });

@@ -40,7 +40,8 @@ export function startOomWatcher(
   signal: AbortSignal,
 ): void {
   const { clock, files, exec, log } = deps.platform;
-  const reported = new Set<string>();
+  /** Kills in the kernel's log when it was read last. */
+  let reported: ReadonlySet<string> = new Set<string>();
   let last: number | undefined;
   let looking = false;
 
@@ -63,10 +64,12 @@ export function startOomWatcher(
     const before = last;
     last = now;
     if (now === undefined || (before !== undefined && now <= before)) return;
-    for (const { stamp, pid, process } of await kills()) {
-      const key = `${stamp}/${pid}`;
-      if (reported.has(key)) continue;
-      reported.add(key);
+    const earlier = reported;
+    const found = await kills();
+    reported = new Set(found.map(keyOfKill));
+    for (const kill of found) {
+      const { pid, process } = kill;
+      if (earlier.has(keyOfKill(kill))) continue;
       // Kills before this kubelet began are not reported.
       if (before === undefined) continue;
       const message = `System OOM encountered, victim process: ${process}, pid: ${pid}`;
@@ -84,3 +87,5 @@ export function startOomWatcher(
   tick();
   onAbort(signal, clock.setTicker(PERIOD_MS, tick));
 }
+
+const keyOfKill = ({ stamp, pid }: SystemOom): string => `${stamp}/${pid}`;

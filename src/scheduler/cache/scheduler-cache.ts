@@ -50,7 +50,11 @@ export function createSchedulerCache(): SchedulerCache {
   const countNode = (info: NodeInfo, sign: 1 | -1): void => {
     if (info.node.spec?.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true)
       preferNoScheduleNodes += sign;
-    for (const image of info.images.keys()) imageCounts.set(image, (imageCounts.get(image) ?? 0) + sign);
+    for (const image of info.images.keys()) {
+      const count = (imageCounts.get(image) ?? 0) + sign;
+      if (count === 0) imageCounts.delete(image);
+      else imageCounts.set(image, count);
+    }
   };
   const note = (info: NodeInfo): void => {
     if (info.podsWithAffinity.size > 0) withAffinity.add(info);

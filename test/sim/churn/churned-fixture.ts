@@ -73,7 +73,10 @@ function namedByClients(
     make('v1', 'PersistentVolumeClaim', {
       spec: { storageClassName: name, accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
     }),
-    make('v1', 'Node', { metadata: { name, labels }, status: { allocatable: { [resource]: '1' } } }),
+    make('v1', 'Node', {
+      metadata: { name, labels },
+      status: { allocatable: { [resource]: '1' }, images: [{ names: [`${name}/i:1`], sizeBytes: 5 }] },
+    }),
     make('coordination.k8s.io/v1', 'Lease', { spec: { holderIdentity: name } }),
     make('networking.k8s.io/v1', 'NetworkPolicy', { spec: { podSelector: { matchLabels: labels } } }),
     make('networking.k8s.io/v1', 'Ingress', {
