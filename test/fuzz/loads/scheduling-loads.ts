@@ -209,6 +209,46 @@ export const schedulingLoads: readonly Load[] = [
     },
   },
   {
+    name: 'costly selectors and shared devices',
+    *objects() {
+      const numbers = `[${times(100, String).join(',')}]`;
+      const costly = `${numbers}.all(x, ${numbers}.all(y, x + y >= 0 && x * y >= 0)) && false`;
+      const capacity = Object.fromEntries(times(32, (at) => [`c${at}`, { value: '1000Gi' }]));
+      yield { apiVersion: 'resource.k8s.io/v1', kind: 'DeviceClass', metadata: { name: 'd' }, spec: {} };
+      for (const at of times(8, (n) => n))
+        yield {
+          apiVersion: 'resource.k8s.io/v1',
+          kind: 'ResourceSlice',
+          metadata: { name: `s${at}` },
+          spec: {
+            driver: 'fuzz.io',
+            allNodes: true,
+            pool: { name: `p${at}`, generation: 1, resourceSliceCount: 1 },
+            devices: times(64, (n) => ({ name: `d${n}`, allowMultipleAllocations: true, capacity })),
+          },
+        };
+      const claimOf = (name: string, requests: readonly object[]) => ({
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceClaim',
+        metadata: meta(name),
+        spec: { devices: { requests: requests as never } },
+      });
+      const podOf = (name: string, claims: readonly string[]) =>
+        pod(name, { resourceClaims: claims.map((claim) => ({ name: claim, resourceClaimName: claim })) });
+      yield claimOf('costly', [
+        { name: 'r', exactly: { deviceClassName: 'd', selectors: [{ cel: { expression: costly } }] } },
+      ]);
+      yield podOf('costly', ['costly']);
+      const shares = times(30, (at) => ({
+        name: `r${at}`,
+        exactly: { deviceClassName: 'd', capacity: { requests: { c0: '600Gi' } } },
+      }));
+      const names = times(100, (at) => `shared${at}`);
+      for (const name of names) yield claimOf(name, shares);
+      yield podOf('shared', names);
+    },
+  },
+  {
     name: 'selectors × alternatives × requests of a claim',
     *objects() {
       const selectors = (at: number) =>
