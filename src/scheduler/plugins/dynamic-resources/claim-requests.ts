@@ -11,6 +11,7 @@ import type {
   ResourceClaim,
 } from '../../../api/gen/resource-v1.ts';
 import { getOrMake } from '../../../base/get-or-make.ts';
+import { WeighedLru } from '../../../base/weighed-lru.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import type { Amounts } from '../../devices/consumed-capacity.ts';
 import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
@@ -25,7 +26,7 @@ export interface RequestAlternative {
   readonly subRequest: DeviceSubRequest & { readonly adminAccess?: boolean };
   readonly deviceClass: DeviceClass;
   readonly selects: DeviceTest;
-  /** Examined devices, and whether they are selected. Requests with the same selectors share it. */
+  /** Examined devices, and whether they are selected. Requests of all claims with the same selectors share it. */
   readonly verdicts: WeakMap<Device, Verdict>;
   /** What a share of a device consumes; undefined where the device cannot provide it. Shared as the verdicts are. */
   readonly consumptions: WeakMap<Device, { readonly consumed: Amounts | undefined }>;
@@ -55,9 +56,25 @@ export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) =>
   return wanted;
 }
 
+type AboutDevices = Pick<RequestAlternative, 'verdicts' | 'consumptions'>;
+
+/** Characters of the texts that are kept for each class. */
+const MAX_CHARACTERS = 4_000_000;
+
+/** By class and by what a request demands: the claims that pods get from a template are equal. */
+const remembered = new WeakMap<DeviceClass, WeighedLru<string, AboutDevices>>();
+
+function aboutDevices(deviceClass: DeviceClass, what: string): AboutDevices {
+  const ofClass = getOrMake(remembered, deviceClass, () => new WeighedLru<string, AboutDevices>(1000, MAX_CHARACTERS));
+  const cached = ofClass.get(what);
+  if (cached !== undefined) return cached;
+  const made: AboutDevices = { verdicts: new WeakMap(), consumptions: new WeakMap() };
+  ofClass.set(what, made, what.length);
+  return made;
+}
+
 function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const { requests = [], constraints = [] } = claim.spec.devices ?? {};
-  const sharedOf = new Map<string, Pick<RequestAlternative, 'verdicts' | 'consumptions'>>();
   const namesOf = constraints.map(({ requests: names }) => new Set(names));
   const prepare = (name: string, subRequest: RequestAlternative['subRequest']): RequestAlternative => {
     const found = deviceClass(subRequest.deviceClassName);
@@ -66,13 +83,10 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
     const selects = deviceTest([...(found.spec.selectors ?? []), ...(subRequest.selectors ?? [])]);
     const { selectors, tolerations, capacity, deviceClassName } = subRequest;
     const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
-    const remembered = getOrMake(sharedOf, what, () => ({
-      verdicts: new WeakMap<Device, Verdict>(),
-      consumptions: new WeakMap<Device, { readonly consumed: Amounts | undefined }>(),
-    }));
+    const about = aboutDevices(found, what);
     const isNamed = nameTest(name);
     const naming = namesOf.flatMap((names, at) => (isNamed(names) ? at : []));
-    return { name, subRequest, deviceClass: found, selects, ...remembered, constraints: naming };
+    return { name, subRequest, deviceClass: found, selects, ...about, constraints: naming };
   };
   return {
     claim,

@@ -65,6 +65,12 @@ test('equal requests share the results about a device', () => {
   assert.ok(attemptsOf(distinct, 100_000) > 1);
 });
 
+test('claims of one template share the results about a device', () => {
+  const selectorsOf = (request: number): string[] => [`device.attributes["x.io"].a >= 95 || ${request} > 9`];
+  assert.ok(attemptsOf(claimOf(selectorsOf), 5_000) > 5);
+  assert.equal(attemptsOf(claimOf(selectorsOf), 5_000), 1);
+});
+
 test('an expression counts by what it costs, also while it is compiled', () => {
   const numbers = `[${times(100, String).join(',')}]`;
   const costly = `${numbers}.all(x, ${numbers}.all(y, x + y >= 0))`;

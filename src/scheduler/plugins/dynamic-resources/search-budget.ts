@@ -6,8 +6,8 @@
  */
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Work of evaluating expressions, in units of some 50 ns: about 30 ms. */
-const MAX_WORK = 600_000;
+/** Work of evaluating expressions, in units of some 50 to 150 ns: 20 to 60 ms. */
+const MAX_WORK = 400_000;
 const MAX_STEPS = 100_000;
 /** The most steps of the search on one node. */
 const MAX_STEPS_OF_NODE = 20_000;
