@@ -18,13 +18,13 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** Runs a program as both processes; the serving one prints its pid once it waits. */
-async function start(serving: string) {
+/** Runs a program as both processes; the serving one prints its pid once it waits. The default `graceMs` is longer than any test. */
+async function start(serving: string, graceMs = 60_000) {
   const module = new URL('two-processes.ts', import.meta.url).href;
   const program = join(folder, 'program.mjs');
   const source = `
 import { becomeUser, closeUnboundHandles, isServingProcess, superviseServing } from ${JSON.stringify(module)};
-if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, ${JSON.stringify(join(folder, 'control'))}, 50);
+if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, ${JSON.stringify(join(folder, 'control'))}, ${graceMs});
 `;
   await writeFile(program, source);
   const parent = spawn(process.execPath, [...process.execArgv, program], { stdio: ['ignore', 'inherit', 'pipe'] });
@@ -52,7 +52,7 @@ const isThere = (pid: number): boolean => {
 test('a serving process that does not exit is killed', async () => {
   const stuck =
     "process.on('SIGTERM', () => {}); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);";
-  const { parent, pid, ended } = await start(stuck);
+  const { parent, pid, ended } = await start(stuck, 50);
   parent.kill('SIGTERM');
   assert.equal(await ended, 1);
   assert.equal(isThere(pid), false);
