@@ -53,6 +53,9 @@ export interface Decision {
 
 export type InFlight = Map<string, Decision>;
 
+/** Requests and their alternatives in all claims of a pod. */
+const MAX_ALTERNATIVES = 10_000;
+
 /** The requests that need devices on a node. */
 export function claimsForNode(
   cycle: Pick<CycleClaims, 'wanted'> | undefined,
@@ -69,15 +72,24 @@ export function prepareCycleClaims(
   { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
   inFlight: InFlight,
 ): CycleClaims {
-  const wanted = claims
-    .filter(({ status }) => status?.allocation === undefined)
-    .map((claim) => wantedClaim(claim, deps.deviceClass));
+  const unallocated = claims.filter(({ status }) => status?.allocation === undefined);
+  checkSize(unallocated);
+  const wanted = unallocated.map((claim) => wantedClaim(claim, deps.deviceClass));
   const outOfReach = new Set<ResourceClaim>();
   const budget = new SearchBudget({ clock: deps.clock, timeoutMs: deps.filterTimeoutMs });
   const cycle = { claims, wanted, extended, budget, found: new Map(), taken: new Map(), outOfReach };
   if (wanted.length === 0 && extended === undefined)
     return { ...cycle, pools: { devices: [], counters: new Map() }, used: deps.deviceUse };
   return { ...cycle, pools: allDevices(deps.resourceSlices()), used: usedWith(inFlight, deps.deviceUse()) };
+}
+
+/** All requests are prepared in one turn, with the constraints that name them. Upstream has no limit of a pod's claims together. */
+function checkSize(claims: readonly ResourceClaim[]): void {
+  let count = 0;
+  for (const { spec } of claims)
+    for (const { firstAvailable } of spec.devices?.requests ?? []) count += firstAvailable?.length ?? 1;
+  if (count > MAX_ALTERNATIVES)
+    throw new Error(`the pod's claims have more than ${MAX_ALTERNATIVES} requests together`);
 }
 
 /** The devices of claims and of allocations in flight, which are looked at again when a claim has changed. */

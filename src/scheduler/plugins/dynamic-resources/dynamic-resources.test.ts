@@ -287,6 +287,8 @@ describe('the plugin', () => {
       set({ requests: [{ name: 'r', exactly: { deviceClassName: 'no' } }] }).cycle('p').refused?.reasons,
       ['request r: device class no does not exist'],
     );
+    const tooMany = set({ requests: Array.from({ length: 10_001 }, () => exactly()) }).cycle('p');
+    assert.deepEqual(tooMany.refused?.reasons, ["the pod's claims have more than 10000 requests together"]);
     for (const [expression, error] of [
       ['device.nope', /compilation failed/],
       [`device.attributes["${DRIVER}"].nope == 1`, /no such key/],
