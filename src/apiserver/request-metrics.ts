@@ -101,7 +101,7 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-/** Of what the registry does not have, copies: the request's texts are substrings of its path. */
+/** Labels of a resource that is not served are copies, because the texts of a request are substrings of its whole path. */
 function labelsOf(scope: RequestScope, place: string, served: ResourceKey | undefined): Labels {
   const { info } = scope;
   return [

@@ -41,7 +41,6 @@ export class VersionError extends Error {
   override readonly name = 'VersionError';
 }
 
-/** An object in a version. */
 export interface VersionedObject {
   readonly schema: StructSchema;
   readonly object: JsonObject;

@@ -58,7 +58,7 @@ export function checkName(object: KubernetesObject, info: RequestInfo): void {
   const { metadata } = object;
   const namespace = info.apiGroup === '' && info.resource === 'namespaces' ? '' : info.namespace;
   if (namespace === '') delete metadata.namespace;
-  else if ((metadata.namespace ?? '') !== '' && metadata.namespace !== namespace)
+  else if (![undefined, '', namespace].includes(metadata.namespace))
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   const own = metadata.name ?? '';
   if (own === '')

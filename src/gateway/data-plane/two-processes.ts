@@ -95,7 +95,7 @@ const UV_EADDRINUSE = -98;
  * Closes the handles of ports that another program has. The kernel may report that only when the port is opened; node:net then
  * keeps the handle, and node:cluster ends the process when the same port is tried again.
  */
-export function closeUnboundHandles(source: HandleSource = cluster as unknown as HandleSource): void {
+export function closeUnboundHandles(source: HandleSource = cluster as typeof cluster & HandleSource): void {
   const getServer = source._getServer.bind(source);
   source._getServer = (server, options, onHandle) =>
     getServer(server, options, (error, handle) => {

@@ -28,13 +28,12 @@ export class DeviceUse implements UsedDevices {
   /** Increases with every change. */
   version = 0;
 
-  /** A claim by its uid. */
   claim(uid: string): ResourceClaim | undefined {
     return this.#claims.get(uid);
   }
 
   set(claim: ResourceClaim): void {
-    const uid = claim.metadata.uid ?? '';
+    const uid = uidOf(claim);
     const before = this.#claims.get(uid)?.status?.allocation;
     const now = claim.status?.allocation;
     this.#claims.set(uid, claim);
@@ -44,8 +43,8 @@ export class DeviceUse implements UsedDevices {
     this.#count(now, 1);
   }
 
-  delete({ metadata }: ResourceClaim): void {
-    const uid = metadata.uid ?? '';
+  delete(claim: ResourceClaim): void {
+    const uid = uidOf(claim);
     this.#count(this.#claims.get(uid)?.status?.allocation, -1);
     this.#claims.delete(uid);
     this.version++;
@@ -98,4 +97,8 @@ export function joinedUse(one: UsedDevices, other: UsedDevices): UsedDevices {
       },
     },
   };
+}
+
+function uidOf({ metadata }: ResourceClaim): string {
+  return metadata.uid ?? '';
 }
