@@ -86,12 +86,17 @@ async function readManifestBody(request: HttpRequest): Promise<Uint8Array> {
 
 /** A manifest may precede its subject; everything else it references must exist. */
 async function checkReferences({ repositories }: BlobDeps, name: string, manifest: Manifest): Promise<void> {
-  for (const digest of manifest.blobs)
+  for (const digest of distinct(manifest.blobs))
     if ((await repositories.blobSize(name, digest)) === undefined)
       throw new RegistryError(404, 'MANIFEST_BLOB_UNKNOWN', `the repository has no blob ${digest.text}`);
-  for (const digest of manifest.manifests)
+  for (const digest of distinct(manifest.manifests))
     if ((await repositories.manifest(name, digest)) === undefined)
       throw new RegistryError(404, 'MANIFEST_BLOB_UNKNOWN', `the repository has no manifest ${digest.text}`);
+}
+
+/** Each look-up reads the disk while other pushes wait: a manifest may name one blob thousands of times. */
+function distinct(digests: readonly Digest[]): Iterable<Digest> {
+  return new Map(digests.map((digest) => [digest.text, digest])).values();
 }
 
 async function remove(deps: BlobDeps, name: string, reference: string): Promise<HttpResponse> {

@@ -55,6 +55,14 @@ test('refuses manifests of many parts, which would hold all others while they ar
   assert.equal((await send('GET', '/v2/parts/manifests/1')).status, 404, 'nothing was stored');
 });
 
+test('looks each blob of a manifest up once, however often it is named', async (t) => {
+  const { layers, ...image } = (await imageOf('many', 'x')) as { layers: readonly object[] };
+  const looked = t.mock.method(parts.repositories, 'blobSize');
+  const manifest = { ...image, layers: Array.from({ length: 9_000 }, () => layers[0]) };
+  assert.equal((await putManifest('many', '1', manifest)).status, 201);
+  assert.equal(looked.mock.callCount(), 2);
+});
+
 test('stays in its folder for every path', async () => {
   const digest = digestOf('x');
   for (const path of [

@@ -66,27 +66,32 @@ test('an unread body is skipped', async () => {
   assert.ok(names.includes(`${LONG}/deep`) && names.includes('link'));
 });
 
+/** A header of another type and size than the archive's first. */
+function headerOf(data: Buffer, type: string, octalSize: string): Buffer {
+  const header = Buffer.from(data.subarray(0, 512));
+  header.write(type, 156);
+  header.write(`${octalSize}\0`, 124);
+  header.fill(' ', 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return header;
+}
+
 test('truncated and damaged archives, and other files, are refused', async () => {
   const data = archive('gnu');
   const cut = data.subarray(0, data.indexOf('x'.repeat(100)) + 50);
   const wrongSum = Buffer.from(data);
   wrongSum[0]! ^= 1;
-  const huge = Buffer.from(data.subarray(0, 512));
-  huge.write('L', 156);
-  huge.write('77777777777\0', 124);
-  huge.fill(' ', 148, 156);
-  huge.write(
-    `${huge
-      .reduce((sum, byte) => sum + byte, 0)
-      .toString(8)
-      .padStart(6, '0')}\0 `,
-    148,
-  );
+  const huge = headerOf(data, 'L', '77777777777');
+  const blank = Buffer.alloc(1024, '\t');
+  blank.write('1 ', 1022);
+  const blanks = Buffer.concat([headerOf(data, 'x', '00000002000'), blank]);
   for (const [bad, says] of [
     [cut, /cut short/],
     [wrongSum, /no tar archive/],
     [Buffer.from('<html>'.repeat(200)), /no tar archive/],
     [huge, /header of more than 1 MiB/],
+    [blanks, /damaged header/],
   ] as const)
     await assert.rejects(members(bad), (error: Error) => error instanceof TarError && says.test(error.message));
 });

@@ -19,6 +19,9 @@ const BLOCK_BYTES = 512;
 /** The longest name or pax record. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
+/** A longer number, of blanks or zeros, would be read again for each record. */
+const MAX_LENGTH_DIGITS = 20;
+
 /** The archive is damaged, truncated or not a tar archive. */
 export class TarError extends Error {
   override readonly name = 'TarError';
@@ -169,7 +172,7 @@ function paxOf(data: Uint8Array): Extension {
   const bytes = Buffer.from(data);
   for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(32, at);
-    const length = Number(bytes.toString('latin1', at, space));
+    const length = space - at > MAX_LENGTH_DIGITS ? 0 : Number(bytes.toString('latin1', at, space));
     if (space < 0 || !Number.isSafeInteger(length) || length <= 0) throw new TarError('it has a damaged header');
     const record = bytes.toString('utf8', space + 1, at + length - 1);
     const [key, value] = [record.slice(0, record.indexOf('=')), record.slice(record.indexOf('=') + 1)];

@@ -2,6 +2,7 @@
  * Copies of a store's file: copying a stopped store, checking a copy, and preparing it for use. A running store
  * copies itself (`Store.backup`). Upstream: etcdctl snapshot save, etcdutl snapshot restore.
  */
+import { closeSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { StoreDatabase } from './database.ts';
@@ -14,6 +15,9 @@ const REVISION_GAP = 1_000_000;
 
 /** bbolt's magic number, which etcd's snapshots contain. */
 const BOLT_MAGIC = 0xed0cdaed;
+
+/** Where SQLite's header has the application's mark. */
+const APPLICATION_ID_AT = 68;
 
 export interface BackupContents {
   readonly revision: number;
@@ -42,6 +46,7 @@ export function isEtcdSnapshot(head: Uint8Array): boolean {
 
 /** Reads a whole copy and returns its summary. Throws `StoreError`. */
 export function checkStoreFile(path: string): BackupContents {
+  refuseEmpty(path);
   const database = openDatabase(path);
   try {
     database.checkIntegrity();
@@ -81,6 +86,19 @@ export function createStoreFile(path: string, revision: number): void {
     throw storeErrorOf(error, `making ${path}`);
   } finally {
     database.close();
+  }
+}
+
+/** A file of no bytes, as a cut copy is, or without tables would open as a store without objects. */
+function refuseEmpty(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(APPLICATION_ID_AT + 4);
+    readSync(file, head, 0, head.length, 0);
+    if (head.readUInt32BE(APPLICATION_ID_AT) === 0)
+      throw new StoreError('corrupt', `${path} is no snapshot of a Keelson store`);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -55,4 +55,7 @@ function checkTables(database: DatabaseSync): void {
   const version = read('user_version');
   if (version !== FORMAT_VERSION)
     throw new Error(`the store has format ${version}, this version reads ${FORMAT_VERSION}`);
+  // They would change rows as these are written.
+  const others = database.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type IN ('trigger', 'view')").get()!;
+  if (Number(others['n']) > 0) throw new Error('the file has triggers or views, which no store has');
 }

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { describeStore } from '../store-suite.ts';
 import { prefixEnd, type Store, StoreError } from '../store.ts';
+import { checkStoreFile } from './backup.ts';
 import { storeErrorOf } from './errors.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 
@@ -57,6 +58,32 @@ describe('a file that cannot be used', () => {
     database.exec('PRAGMA user_version = 99');
     database.close();
     await assert.rejects(openStore(later), hasCode('unavailable', /format 99/));
+  });
+
+  test('has triggers or views, which would change what is written', async () => {
+    for (const part of [
+      'TRIGGER t AFTER INSERT ON change BEGIN DELETE FROM change; END',
+      'VIEW v AS SELECT key FROM change',
+    ]) {
+      const path = newPath();
+      await (await openStore(path)).close();
+      const database = new DatabaseSync(path);
+      database.exec(`CREATE ${part}`);
+      database.close();
+      await assert.rejects(openStore(path), hasCode('unavailable', /triggers or views/));
+    }
+  });
+
+  test('is a snapshot of no bytes or of no tables, which would restore an empty store', async () => {
+    const [empty, tableless, whole] = [newPath(), newPath(), newPath()];
+    await writeFile(empty, '');
+    const database = new DatabaseSync(tableless);
+    database.exec('VACUUM');
+    database.close();
+    for (const path of [empty, tableless])
+      assert.throws(() => checkStoreFile(path), hasCode('corrupt', /is no snapshot of a Keelson store/));
+    await (await openStore(whole)).close();
+    assert.equal(checkStoreFile(whole).keyCount, 0);
   });
 
   test('is open elsewhere', async () => {

@@ -68,7 +68,7 @@ export class NodeTunnel {
     return found?.client;
   }
 
-  /** Ends the tunnel. Fetched connections stay open. */
+  /** Ends the tunnel with its connections. */
   async close(): Promise<void> {
     const listener = this.#listener;
     this.#listener = undefined;
