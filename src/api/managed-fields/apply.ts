@@ -16,7 +16,7 @@ import { difference, type FieldSet, intersection, recursiveDifference, sameSet }
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { compareObjects, emptyObject, entriesOf, releaseSteps, stripManaged, withManaged } from './managed-entries.ts';
 import { identityOf, type Manager, type Managers, readManagers, withoutMetadata, writeManagers } from './managers.ts';
-import { type ComparisonIn, comparisonsOf, objectIn, VersionError } from './other-versions.ts';
+import { type ComparisonIn, comparisonsOf, objectIn, VersionError, withServedVersions } from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
 import { pruneSteps } from './prune-applied.ts';
 
@@ -67,7 +67,7 @@ export function* applySteps(
 function* stepsOf(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): Steps<ApplyResult> {
   const { schema, resetFields } = request;
   const base = stripManaged(live ?? emptyObject(schema, applied));
-  const managers = managersForApply(live, base, request);
+  const managers = withServedVersions(request, managersForApply(live, base, request));
   for (const { apiVersion } of managers.values()) objectIn(request, apiVersion, base);
   const me = managerOf(request, 'Apply');
   const id = identityOf(me);

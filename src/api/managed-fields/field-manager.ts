@@ -19,7 +19,14 @@ import {
   withoutMetadata,
   writeManagers,
 } from './managers.ts';
-import { type ComparisonIn, comparisonsOf, spansVersions, type VersionForms, VersionError } from './other-versions.ts';
+import {
+  type ComparisonIn,
+  comparisonsOf,
+  spansVersions,
+  type VersionForms,
+  VersionError,
+  withServedVersions,
+} from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
 
 /** The input of updates and applies. */
@@ -81,7 +88,7 @@ export function* updatedEntriesSteps(
     return fromClient === undefined ? liveEntries : writeManagers(managers);
   try {
     const after = yield* ownSteps(
-      managers,
+      withServedVersions(request, managers),
       { own, inVersion: comparisonsOf(request, { before, after: next, own }) },
       me,
     );

@@ -75,6 +75,15 @@ export function convert(
   return target === undefined ? converted : canonicalize(target.schema, converted);
 }
 
+/**
+ * The managers without those whose version a built-in kind does not have (any more), as upstream forgets them. Of a custom resource
+ * such a manager is an error.
+ */
+export function withServedVersions({ versions, schema, apiVersion }: KindVersions, managers: Managers): Managers {
+  if (versions === undefined || schema.custom === true) return managers;
+  return new Map([...managers].filter(([, one]) => one.apiVersion === apiVersion || versions.has(one.apiVersion)));
+}
+
 /** Whether a manager other than `me` has a version of its own. */
 export function spansVersions({ versions, apiVersion }: KindVersions, managers: Managers, me: string): boolean {
   return versions !== undefined && [...managers].some(([id, one]) => id !== me && one.apiVersion !== apiVersion);

@@ -67,3 +67,29 @@ test('an applier that goes to another version drops what it applied in the forme
   assert.deepEqual([spec.behavior?.scaleDown?.stabilizationWindowSeconds, spec.maxReplicas], [undefined, 5]);
   assert.deepEqual({ metrics: spec.metrics }, cpu(50));
 });
+
+const formerManager = {
+  manager: 'former',
+  operation: 'Update',
+  apiVersion: 'autoscaling/v2beta2',
+  fieldsType: 'FieldsV1',
+  fieldsV1: { 'f:spec': { 'f:metrics': {} } },
+};
+
+test('an update forgets a manager of a version that is not served any more, and no other', async () => {
+  const { send } = await startWithAll();
+  await send('PATCH', `${pathOf('v1', '/a')}?fieldManager=m`, autoscaler('v1', {}), apply);
+  const before = (await send('GET', pathOf('v2', '/a'))).body;
+  const managedFields = [...before.metadata.managedFields, formerManager];
+  const spec = { ...before.spec, maxReplicas: 6 };
+  const changed = { ...before, metadata: { ...before.metadata, managedFields }, spec };
+  const { body, text } = await send('PUT', `${pathOf('v2', '/a')}?fieldManager=n`, changed);
+  assert.deepEqual(
+    owners(body.metadata.managedFields),
+    [
+      ['m', 'autoscaling/v1', ['f:scaleTargetRef']],
+      ['n', 'autoscaling/v2', ['f:maxReplicas']],
+    ],
+    text,
+  );
+});
