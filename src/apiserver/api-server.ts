@@ -149,9 +149,9 @@ class GenericApiServer implements ApiServer {
 
   #views(): ObjectViews {
     const { views = [], storage } = this.#deps;
-    const objectViews = storage.history === undefined ? [] : [historyView];
+    const historyViews = storage.history === undefined ? [] : [historyView];
     const charts = this.#charts === undefined ? [] : [this.#charts.view];
-    return new ObjectViews([...views, refusalsView(this.#refused), ...objectViews, ...charts]);
+    return new ObjectViews([...views, refusalsView(this.#refused), ...historyViews, ...charts]);
   }
 
   #createCharts(metrics: RequestMetrics): Charts | undefined {

@@ -23,7 +23,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws for a key that is not in `known`, so that a misspelt setting is not ignored. `place` is '' at the top. */
+/** Throws for a key that is not in `knownFields`, so that a misspelt setting is not ignored. `place` is '' at the top. */
 export function refuseUnknownFields(value: JsonObject, knownFields: readonly string[], place: string): void {
   const unknown = Object.keys(value).find((key) => !knownFields.includes(key));
   if (unknown !== undefined)

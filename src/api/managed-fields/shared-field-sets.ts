@@ -37,21 +37,22 @@ export function withSharedParts(owner: string, set: FieldNode): FieldNode {
   return shared;
 }
 
-function share(fieldNode: FieldNode, node: FieldNode): FieldNode {
-  if (fieldNode === node) return fieldNode;
+/** `node` with the parts of `former` that are equal. */
+function share(former: FieldNode, node: FieldNode): FieldNode {
+  if (former === node) return former;
   const keys = Object.keys(node);
-  const knownKeys = Object.keys(fieldNode);
-  let same = keys.length === knownKeys.length;
+  const formerKeys = Object.keys(former);
+  let same = keys.length === formerKeys.length;
   let changed: Record<string, FieldNode> | undefined;
   for (const [index, key] of keys.entries()) {
-    same &&= knownKeys[index] === key;
-    if (key === '__proto__' || !Object.hasOwn(fieldNode, key)) {
+    same &&= formerKeys[index] === key;
+    if (key === '__proto__' || !Object.hasOwn(former, key)) {
       same = false;
       continue;
     }
-    const part = share(fieldNode[key]!, node[key]!);
-    same &&= part === fieldNode[key];
+    const part = share(former[key]!, node[key]!);
+    same &&= part === former[key];
     if (part !== node[key]) (changed ??= { ...node })[key] = part;
   }
-  return same ? fieldNode : (changed ?? node);
+  return same ? former : (changed ?? node);
 }

@@ -95,8 +95,8 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     triggers.forget(key);
     periods.forget(key);
     const current = endpoints.get(parseKey(key));
-    const isManaged = gone.has(key) || current?.metadata.labels?.[MANAGED_BY] === ACCOUNT;
-    if (!isManaged) return;
+    const isRemoved = gone.has(key) || current?.metadata.labels?.[MANAGED_BY] === ACCOUNT;
+    if (!isRemoved) return;
     try {
       await client.delete(parseKey(key), { signal });
     } catch (error) {

@@ -117,10 +117,10 @@ export function createPodTallies(pods: Informer<Pod>): Tallies<PodTally, TallyRu
   });
 }
 
-function sameRules(tallyRules: TallyRules, rules: TallyRules): boolean {
+function sameRules(before: TallyRules, now: TallyRules): boolean {
   return (
-    tallyRules.minReadySeconds === rules.minReadySeconds &&
-    tallyRules.selector.toString() === rules.selector.toString() &&
-    deepEqual(tallyRules.templateLabels, rules.templateLabels)
+    before.minReadySeconds === now.minReadySeconds &&
+    before.selector.toString() === now.selector.toString() &&
+    deepEqual(before.templateLabels, now.templateLabels)
   );
 }

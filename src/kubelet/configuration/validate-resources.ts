@@ -33,7 +33,7 @@ export const resources: Check = (c) => {
     ...enforced.map(
       (option) =>
         !ENFORCEABLE.includes(option) &&
-        `option ${quoted(option)} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are ${ENFORCEABLE.map((isKnown) => quoted(isKnown)).join(', ')}`,
+        `option ${quoted(option)} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are ${ENFORCEABLE.map((enforceable) => quoted(enforceable)).join(', ')}`,
     ),
     wants('system', c.systemReservedCgroup),
     wants('kube', c.kubeReservedCgroup),

@@ -175,8 +175,8 @@ function actualUser(mode: Mode, { name, uid, groups, extra }: WantedUser): Princ
   };
 }
 
-function groupsOf(mode: Mode, name: string, attributes: readonly string[]): readonly string[] {
-  if (attributes.length > 0) return attributes;
+function groupsOf(mode: Mode, name: string, wantedGroups: readonly string[]): readonly string[] {
+  if (wantedGroups.length > 0) return wantedGroups;
   const account = serviceAccountOf(name);
   if (account !== undefined) return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
   return mode.name !== '' && nodeOf(name) !== undefined ? ['system:nodes'] : [];
