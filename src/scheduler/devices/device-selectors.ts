@@ -7,8 +7,8 @@ import { Meter } from '../../api/cel/meter.ts';
 
 /**
  * Whether a device of a driver is selected. Throws the expression's error, CompileError, and RuntimeError when it exceeds its
- * cost limit. `spend` is called with the work of each expression that was compiled or evaluated, in units of some 50 ns; it may
- * throw to end the test.
+ * cost limit. `spend` is called with the work of each expression that was compiled or evaluated, in units of 50 to 150 ns; it may
+ * throw to end the test, and the next test of the device continues at the selector after the last that selected it.
  */
 export type DeviceTest = (driver: string, device: Device, spend?: (work: number) => void) => boolean;
 
@@ -41,18 +41,22 @@ export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
     }
     return compiled[at];
   };
+  /** The number of selectors that are known to select a device, if further ones follow. */
+  const passed = new WeakMap<Device, number>();
   return (driver, device, spend = () => undefined) => {
     if (expressions.length === 0) return true;
     const variables = { device: deviceValue(driver, device) };
-    return expressions.every((_, at) => {
+    for (let at = passed.get(device) ?? 0; at < expressions.length; at++) {
       const selector = program(at, spend);
       const meter = new Meter(DEVICE_SELECTOR_COST_LIMIT);
       try {
-        return selector.run(variables, meter) === true;
+        if (selector.run(variables, meter) !== true) return false;
+        if (at + 1 < expressions.length) passed.set(device, at + 1);
       } finally {
         spend(meter.spent + RUN_WORK);
       }
-    });
+    }
+    return true;
   };
 }
 

@@ -25,6 +25,7 @@ export interface RequestAlternative {
   readonly name: string;
   readonly subRequest: DeviceSubRequest & { readonly adminAccess?: boolean };
   readonly deviceClass: DeviceClass;
+  /** Shared as the verdicts are: an attempt continues a test that another has begun. */
   readonly selects: DeviceTest;
   /** Examined devices, and whether they are selected. Requests of all claims with the same selectors share it. */
   readonly verdicts: WeakMap<Device, Verdict>;
@@ -56,7 +57,7 @@ export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) =>
   return wanted;
 }
 
-type AboutDevices = Pick<RequestAlternative, 'verdicts' | 'consumptions'>;
+type AboutDevices = Pick<RequestAlternative, 'selects' | 'verdicts' | 'consumptions'>;
 
 /** Characters of the texts that are kept for each class. */
 const MAX_CHARACTERS = 4_000_000;
@@ -64,11 +65,14 @@ const MAX_CHARACTERS = 4_000_000;
 /** By class and by what a request demands: the claims that pods get from a template are equal. */
 const remembered = new WeakMap<DeviceClass, WeighedLru<string, AboutDevices>>();
 
-function aboutDevices(deviceClass: DeviceClass, what: string): AboutDevices {
+function aboutDevices(deviceClass: DeviceClass, subRequest: RequestAlternative['subRequest']): AboutDevices {
+  const { selectors = [], tolerations, capacity, deviceClassName } = subRequest;
+  const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
   const ofClass = getOrMake(remembered, deviceClass, () => new WeighedLru<string, AboutDevices>(1000, MAX_CHARACTERS));
   const cached = ofClass.get(what);
   if (cached !== undefined) return cached;
-  const made: AboutDevices = { verdicts: new WeakMap(), consumptions: new WeakMap() };
+  const selects = deviceTest([...(deviceClass.spec.selectors ?? []), ...selectors]);
+  const made: AboutDevices = { selects, verdicts: new WeakMap(), consumptions: new WeakMap() };
   ofClass.set(what, made, what.length);
   return made;
 }
@@ -80,13 +84,10 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
     const found = deviceClass(subRequest.deviceClassName);
     if (found === undefined)
       throw new Error(`request ${name}: device class ${subRequest.deviceClassName} does not exist`);
-    const selects = deviceTest([...(found.spec.selectors ?? []), ...(subRequest.selectors ?? [])]);
-    const { selectors, tolerations, capacity, deviceClassName } = subRequest;
-    const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
-    const about = aboutDevices(found, what);
+    const about = aboutDevices(found, subRequest);
     const isNamed = nameTest(name);
     const naming = namesOf.flatMap((names, at) => (isNamed(names) ? at : []));
-    return { name, subRequest, deviceClass: found, selects, ...about, constraints: naming };
+    return { name, subRequest, deviceClass: found, ...about, constraints: naming };
   };
   return {
     claim,

@@ -96,6 +96,41 @@ test('an expression counts by what it costs, also while it is compiled', () => {
   assert.ok(examined < 10, String(examined));
 });
 
+/** About 7 units of work for each pair of numbers. */
+function pairs(count: number): string {
+  const numbers = `[${times(count, String).join(',')}]`;
+  return `${numbers}.all(x, ${numbers}.all(y, x + y >= 0))`;
+}
+
+/** As `attemptsOf` for one device; `isChanged`: each attempt has the claim as another object. */
+function attemptsOfOne(expressions: readonly string[], isChanged: boolean): number {
+  const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };
+  const slice = { metadata: { name: 's' }, spec: { driver: 'x.io', pool, nodeName: 'a', devices: [{ name: 'd' }] } };
+  const selectors = expressions.map((expression) => ({ cel: { expression } }));
+  const requests = [{ name: 'r', exactly: { deviceClassName: 'one', selectors } }];
+  const claim = { metadata: { name: 'c' }, spec: { devices: { requests } } };
+  const ofOne = { metadata: { name: 'one' }, spec: {} };
+  for (let attempt = 1; attempt <= 20; attempt++) {
+    const claims = [wantedClaim(isChanged ? { ...claim } : claim, () => ofOne)];
+    try {
+      assert.ok(allocateClaims({ node, pools: allDevices([slice]), inUse: new Set<string>(), claims }));
+      return attempt;
+    } catch (error) {
+      if (!(error instanceof SearchUnfinished)) throw error;
+    }
+  }
+  return Infinity;
+}
+
+test('selectors that together exceed an attempt are continued at the next one', () => {
+  for (const isChanged of [false, true]) {
+    const [exceeding, most] = [pairs(245), pairs(200)];
+    assert.equal(attemptsOfOne([exceeding, 'true'], isChanged), 2);
+    assert.equal(attemptsOfOne([exceeding, exceeding, exceeding], isChanged), 3);
+    assert.equal(attemptsOfOne([most, most, most], isChanged), 2);
+  }
+});
+
 test('shares of devices with many capacities count by the capacities', () => {
   const capacity = Object.fromEntries(times(32, (at) => [`c${at}`, { value: '1000Gi' }]));
   const shared = times(8, (pool): ResourceSlice => ({

@@ -1,12 +1,12 @@
 /**
  * Limits the searches for devices of one scheduling cycle, which blocks the event loop: nodes, requests, selectors
- * and devices multiply. Selectors that take too long end the attempt with an error; their results are kept, so the
- * pod's next attempt continues from there. After many steps the remaining nodes get few. The search on a node also
+ * and devices multiply. Selectors that take too long end the attempt with an error; the result of each is kept, so
+ * the pod's next attempt continues from there. After many steps the remaining nodes get few. The search on a node also
  * ends after `filterTimeout`.
  */
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Work of evaluating expressions, in units of some 50 to 150 ns: 20 to 60 ms. */
+/** Work of evaluating expressions: some 30 ms, and the expression that exceeds it. */
 const MAX_WORK = 400_000;
 const MAX_STEPS = 100_000;
 /** The most steps of the search on one node. */
