@@ -3,24 +3,23 @@
  * follow.
  */
 import { RE2JS } from 're2js';
-import { programSize, UNICODE_CLASS } from './re2-size.ts';
+import { compileSize, MAX_PATTERN_LENGTH } from './re2-compile-size.ts';
+import { programSize } from './re2-size.ts';
 
 /** As Go, deeper nesting is refused. */
 const MAX_NESTING = 1000;
-/** Compiling this many characters takes some ten milliseconds. Go limits the program's size instead. */
-const MAX_LENGTH = 16 * 1024;
 /** Compiling a program of this many instructions takes as long. Go allows some three million. */
 const MAX_PROGRAM = 20_000;
-/** Programs with such classes: some sixty milliseconds. */
-const MAX_UNICODE_PROGRAM = 80_000;
+/** With classes of thousands of characters: some sixty milliseconds. */
+const MAX_COMPILE_SIZE = 80_000;
 
 /** Throws an Error with Go's text. */
 export function compileRe2(pattern: string): RE2JS {
-  if (pattern.length > MAX_LENGTH) throw new Error('error parsing regexp: expression too large');
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new Error('error parsing regexp: expression too large');
   let nesting = 0;
   for (let at = pattern.indexOf('('); at >= 0; at = pattern.indexOf('(', at + 1)) nesting++;
   if (nesting > MAX_NESTING && nests(pattern)) throw new Error('error parsing regexp: expression nests too deeply');
-  if (programSize(pattern) > MAX_PROGRAM || programSize(pattern, UNICODE_CLASS) > MAX_UNICODE_PROGRAM)
+  if (programSize(pattern) > MAX_PROGRAM || compileSize(pattern) > MAX_COMPILE_SIZE)
     throw new Error('error parsing regexp: expression too large');
   return RE2JS.compile(pattern);
 }

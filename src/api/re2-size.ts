@@ -1,8 +1,5 @@
 /** Estimates the size of a regular expression's program before it is compiled. Upstream: Go's regexp/syntax checkSize. */
 
-/** What a class such as `\pL` counts as by the time it takes to compile: sixteen other instructions. */
-export const UNICODE_CLASS = 16;
-
 const REPEAT = /\{(\d+)(,(\d*))?\}/y;
 
 /**

@@ -2,6 +2,7 @@
 import { errorMessage } from '../../base/errors.ts';
 import { WeighedLru } from '../../base/weighed-lru.ts';
 import { compileRe2 } from '../re2-pattern.ts';
+import { compileSize } from '../re2-compile-size.ts';
 import { programSize } from '../re2-size.ts';
 
 /** A pattern, or the reason why it is invalid. */
@@ -28,6 +29,11 @@ function compile(pattern: string): Pattern {
   }
 }
 
+/** Classes of thousands of ranges take memory too, a quarter of what they count when they are compiled. */
+function keptSize(pattern: string): number {
+  return Math.max(programSize(pattern), Math.ceil(compileSize(pattern) / 4));
+}
+
 /**
  * The pattern's test (anywhere in a text, up to the longest text allowed), or the reason why it is invalid. Patterns in use are
  * cached.
@@ -36,7 +42,7 @@ export function patternOf(pattern: string): Pattern {
   let cached = compiled.get(pattern);
   if (cached === undefined) {
     cached = compile(pattern);
-    compiled.set(pattern, cached, 'error' in cached ? pattern.length : programSize(pattern));
+    compiled.set(pattern, cached, 'error' in cached ? pattern.length : keptSize(pattern));
   }
   return cached;
 }

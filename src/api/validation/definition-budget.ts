@@ -4,14 +4,14 @@
  */
 import type { Field } from '../field-error.ts';
 import type { CustomResourceDefinition, JSONSchemaProps } from '../gen/apiextensions-v1.ts';
-import { programSize } from '../re2-size.ts';
+import { compileSize } from '../re2-compile-size.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** The limit of rules in all versions together. Large definitions of known projects have some hundreds. */
 export const MAX_RULES = 2000;
 /** The limit of characters of all rules and their message expressions together. */
 export const MAX_RULE_LENGTH = 256 * 1024;
-/** The limit of instructions of all distinct patterns together. */
+/** The limit of all distinct patterns together, in instructions by the time that they take to compile. */
 export const MAX_PATTERN_SIZE = 100_000;
 
 /** Returns false and adds an error for a definition that would take too long to compile. */
@@ -43,7 +43,7 @@ class Count {
 
   patternSize(): number {
     let size = 0;
-    for (const pattern of this.#patterns) size += programSize(pattern);
+    for (const pattern of this.#patterns) size += compileSize(pattern);
     return size;
   }
 }

@@ -34,6 +34,11 @@ describe('patterns of routes', () => {
     assert.deepEqual(verdictsOf([routeOf(['/\\pL{1000}', '/x\\pL{1000}', '/y\\pL{1000}'])]), ['ResourceLimitExceeded']);
   });
 
+  test('count by the characters of a class where case does not matter', () => {
+    const wide = (path: string): string => `${path}(?i)${'[Ā-🙀]'.repeat(190)}`;
+    assert.deepEqual(verdictsOf([routeOf(numbered(8, '/w').map(wide))]), ['ResourceLimitExceeded']);
+  });
+
   test('are converted rule by rule', () => {
     const rules = numbered(16, '/d').map((name) => ({ ...backendTo('s'), matches: [matchOf(name)] }));
     const context = { services: { work: 0, resolve: () => ({ problem: { reason: 'BackendNotFound', message: '' } }) } };

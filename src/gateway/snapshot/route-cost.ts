@@ -1,5 +1,5 @@
 /** The size of routes in the budget of a snapshot. */
-import { programSize, UNICODE_CLASS } from '../../api/re2-size.ts';
+import { compileSize } from '../../api/re2-compile-size.ts';
 import type { Backend } from './snapshot.ts';
 import { bytesOf, PLACED_ROUTE_BYTES } from './snapshot-budget.ts';
 
@@ -9,7 +9,7 @@ const INSTRUCTION_BYTES = 128;
 /** Patterns are known before they are compiled: 32,000 instructions fill an object's budget. */
 export function costOfPatterns(patterns: readonly string[]): number {
   let instructions = 0;
-  for (const pattern of new Set(patterns)) instructions += programSize(pattern, UNICODE_CLASS);
+  for (const pattern of new Set(patterns)) instructions += compileSize(pattern);
   return instructions * INSTRUCTION_BYTES;
 }
 

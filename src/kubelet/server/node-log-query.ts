@@ -117,9 +117,9 @@ async function validate(
 }
 
 async function validatePattern(pattern: string, field: Field): Promise<void> {
-  const { RE2JS } = await import('re2js');
+  const { compileRe2 } = await import('../../api/re2-pattern.ts');
   try {
-    RE2JS.compile(pattern);
+    compileRe2(pattern);
   } catch (error) {
     field.invalid(pattern, errorMessage(error));
   }

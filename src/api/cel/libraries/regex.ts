@@ -5,6 +5,7 @@
 import type { RE2JS } from 're2js';
 import { Lru } from '../../../base/lru.ts';
 import { compileRe2 } from '../../re2-pattern.ts';
+import { compileSize } from '../../re2-compile-size.ts';
 import { programSize } from '../../re2-size.ts';
 import { chargeWork } from '../meter.ts';
 import { FunctionError } from '../runtime/values.ts';
@@ -14,6 +15,8 @@ interface Compiled {
   readonly regex: RE2JS;
   /** The size of the compiled program. */
   readonly size: number;
+  /** The work that compiling it took. */
+  readonly work: number;
 }
 
 const compiled = new Lru<string, Compiled>(256);
@@ -46,7 +49,7 @@ export function defineRegex(declarations: Declarations): void {
 export function compilePattern(pattern: string): void {
   const existing = compiled.get(pattern);
   if (existing === undefined) compileNew(pattern);
-  else chargeWork(COMPILING_COST * existing.size);
+  else chargeWork(existing.work);
 }
 
 function compiledOf(pattern: string): Compiled {
@@ -55,9 +58,10 @@ function compiledOf(pattern: string): Compiled {
 
 function compileNew(pattern: string): Compiled {
   const size = programSize(pattern);
-  chargeWork(COMPILING_COST * size);
+  const work = COMPILING_COST * compileSize(pattern);
+  chargeWork(work);
   try {
-    const made = { regex: compileRe2(pattern), size };
+    const made = { regex: compileRe2(pattern), size, work };
     compiled.set(pattern, made);
     return made;
   } catch (error) {
