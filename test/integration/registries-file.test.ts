@@ -4,13 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { keelson, startCluster, type TestCluster } from './cluster-fixture.ts';
 import type { Outcome } from './fixtures/programs.ts';
 import { registryUser, startRegistry, withoutRegistry, type Registry } from './fixtures/registry.ts';
 import { startTokenServer, type TokenServer } from './fixtures/token-server.ts';
+import { until } from './fixtures/until.ts';
 
 const IMAGE = 'images.example.com/app:1';
 
@@ -50,7 +53,8 @@ mirrors:
     renamed = await startRegistry(join(scratch, 'renamed'), { tokens });
     const architecture = process.arch === 'x64' ? 'amd64' : 'arm64';
     const busybox = { path: 'bin/busybox', mode: 0o755, content: readFileSync('/bin/busybox') };
-    const image = { architecture, files: [busybox], env: ['PATH=/bin'], command: ['busybox', 'sleep', '1000'] };
+    const text = { path: 'text', mode: 0o644, content: Buffer.from('of a pod') };
+    const image = { architecture, files: [busybox, text], env: ['PATH=/bin'], command: ['busybox', 'sleep', '1000'] };
     await registry.push('team/app', '1', image);
     await renamed.push('hub/library-app', '1', image);
     await renamed.push('hub/secret-app', '1', { ...image, env: [...image.env, 'X=1'] });
@@ -94,8 +98,34 @@ configs:
     await cluster.kubectl(['run', 'renamed', '--image=hub.example.com/library/app:1']);
     await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/renamed', '--timeout=60s']);
     assert.deepEqual(tokens.scopes, ['repository:hub/library-app:pull']);
-    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/0\/v2/.exec(readFileSync(file, 'utf8')) ?? [];
-    assert.equal((await fetch(`${url}/library/app/manifests/1`)).status, 403);
+    const [url = ''] = /https:\/\/127\.0\.0\.1:\d+\/0\/v2/.exec(readFileSync(file, 'utf8')) ?? [];
+    const ca = readFileSync(join(cluster.dataDir, 'registries/mirror-proxy-ca.pem'));
+    const status = await new Promise((resolve, reject) => {
+      const asked = get(`${url}/library/app/manifests/1`, { ca }, (answer) => resolve(answer.resume().statusCode));
+      asked.on('error', reject);
+    });
+    assert.equal(status, 403);
+  });
+
+  test('a pod with the port of the mirror proxy as its host port does not receive the pulls', async () => {
+    const file = join(cluster.dataDir, 'registries/hub.example.com/hosts.toml');
+    const [, port = ''] = /127\.0\.0\.1:(\d+)\/0\/v2/.exec(readFileSync(file, 'utf8')) ?? [];
+    const other = await freePort('127.0.0.1');
+    const ports = [other, Number(port)].map((hostPort) => ({ containerPort: 80, hostPort, hostIP: '127.0.0.1' }));
+    const image = 'hub.example.com/library/app:1';
+    const command = ['busybox', 'httpd', '-f', '-p', '80', '-h', '/'];
+    const overrides = JSON.stringify({ spec: { containers: [{ name: 'app', image, command, ports }] } });
+    await cluster.kubectl(['run', 'thief', `--image=${image}`, `--overrides=${overrides}`]);
+    const answer = (at: number | string): Promise<string> =>
+      fetch(`http://127.0.0.1:${at}/text`).then(
+        (response) => response.text(),
+        () => '',
+      );
+    await until('its other host port', async () => (await answer(other)) === 'of a pod');
+    assert.notEqual(await answer(port), 'of a pod');
+    const pulled = await keelson(['image', 'pull', image, '--data-dir', cluster.dataDir]);
+    assert.equal(pulled.code, 0, pulled.stderr);
+    await cluster.kubectl(['delete', 'pod', 'thief', '--now']);
   });
 
   test('a pod’s pull secret is used at a mirror of other names without credentials in the file', async () => {

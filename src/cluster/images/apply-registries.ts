@@ -16,6 +16,9 @@ export interface AppliedRegistries {
 
 type Deps = Pick<Platform, 'clock' | 'crypto' | 'files' | 'listenHttp' | 'log' | 'net' | 'random'>;
 
+/** The authority of the proxy's certificate, in the folder of the registries. */
+const CA_FILE = 'mirror-proxy-ca.pem';
+
 /**
  * Without the file no code is loaded. `own`: the `hosts.toml` of Keelson's registries, by host. Rejects with
  * `PreflightError`.
@@ -46,13 +49,34 @@ export async function applyRegistries(
       throw new PreflightError(
         `${Object.hasOwn(own, registry) ? '--registry' : path} has ${registry}, and so has ${folder}/${registry}/hosts.toml: keep one of them`,
       );
-  const { proxy, proxied } = await startProxy(platform, settings);
-  const written = Object.entries(mirrors).map(([registry, mirror]) => [registry, hostsToml(mirror, proxied)] as const);
-  const marked = Object.entries(own).map(
-    ([host, text]) => [host, `${WRITTEN_MARK}, or for --registry\n${text}\n`] as const,
-  );
-  const hosts: Readonly<Record<string, string>> = Object.fromEntries([...written, ...marked]);
-  await files.makeDir(folder, { mode: 0o711 });
+  const caFile = `${folder}/${CA_FILE}`;
+  const { proxy, proxied } = await startProxy(platform, settings, caFile);
+  try {
+    const written = Object.entries(mirrors).map(
+      ([registry, mirror]) => [registry, hostsToml(mirror, proxied)] as const,
+    );
+    const marked = Object.entries(own).map(
+      ([host, text]) => [host, `${WRITTEN_MARK}, or for --registry\n${text}\n`] as const,
+    );
+    await files.makeDir(folder, { mode: 0o711 });
+    if (proxy === undefined) await files.remove(caFile);
+    else await files.writeFileAtomic(caFile, proxy.caPem, { mode: 0o600 });
+    await replaceHosts(files, folder, { hosts: Object.fromEntries([...written, ...marked]), isOurs });
+  } catch (error) {
+    await proxy?.close();
+    throw error;
+  }
+  return { auth, ...(proxy === undefined ? {} : { proxy }) };
+}
+
+interface Hosts {
+  /** The `hosts.toml` of each registry. */
+  readonly hosts: Readonly<Record<string, string>>;
+  /** Whether Keelson wrote the registry's present file; undefined where there is none. */
+  isOurs(registry: string): Promise<boolean | undefined>;
+}
+
+async function replaceHosts(files: Deps['files'], folder: string, { hosts, isOurs }: Hosts): Promise<void> {
   for (const registry of await files.readDir(folder))
     if (!Object.hasOwn(hosts, registry) && (await isOurs(registry)) === true)
       await files.remove(`${folder}/${registry}`);
@@ -60,11 +84,10 @@ export async function applyRegistries(
     await files.makeDir(`${folder}/${registry}`, { mode: 0o711 });
     await files.writeFileAtomic(`${folder}/${registry}/hosts.toml`, text, { mode: 0o600 });
   }
-  return { auth, ...(proxy === undefined ? {} : { proxy }) };
 }
 
 /** The proxy is there before a file names it. */
-async function startProxy(platform: Deps, { mirrors, auth }: RegistrySettings) {
+async function startProxy(platform: Deps, { mirrors, auth }: RegistrySettings, caFile: string) {
   const rewritten = Object.values(mirrors).flatMap(({ endpoints }) =>
     endpoints.filter(({ rewrite }) => rewrite !== undefined),
   );
@@ -81,7 +104,7 @@ async function startProxy(platform: Deps, { mirrors, auth }: RegistrySettings) {
   );
   const proxied = (endpoint: RegistryEndpoint) => {
     const index = rewritten.indexOf(endpoint);
-    return index < 0 ? undefined : { url: proxy.url(index), headers: proxy.headers };
+    return index < 0 ? undefined : { url: proxy.url(index), headers: proxy.headers, caFile };
   };
   return { proxy, proxied };
 }

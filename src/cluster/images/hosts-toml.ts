@@ -8,6 +8,8 @@ export const WRITTEN_MARK = '# Written by Keelson from registries.yaml';
 export interface ProxiedEndpoint {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The file of its authority. */
+  readonly caFile: string;
 }
 
 /** `proxied`: undefined for endpoints that containerd asks itself. */
@@ -35,9 +37,9 @@ function hostLines({ url, overridePath, tls = {} }: RegistryEndpoint): string[] 
   ];
 }
 
-function proxiedLines({ url, headers }: ProxiedEndpoint): string[] {
+function proxiedLines({ url, headers, caFile }: ProxiedEndpoint): string[] {
   return [
-    ...hostLines({ url, overridePath: true }),
+    ...hostLines({ url, overridePath: true, tls: { ca_file: caFile } }),
     `  [host.${quoted(url)}.header]`,
     ...Object.entries(headers).map(([name, value]) => `    ${name} = ${quoted(value)}`),
   ];

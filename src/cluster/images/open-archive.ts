@@ -109,12 +109,18 @@ function savedOverSocket(engine: Engine, socketPath: string, name: string): Prom
 
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-/** Empty where the body is not the engine's error. */
+/** Empty where the body is not the engine's error, or too long for one. */
 async function engineMessage(answer: AsyncIterable<Buffer>): Promise<string> {
-  let text = '';
-  for await (const chunk of answer) if (text.length < MAX_MESSAGE_BYTES) text += chunk.toString();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // To leave the loop closes the connection.
+  for await (const chunk of answer) {
+    bytes += chunk.length;
+    if (bytes > MAX_MESSAGE_BYTES) return '';
+    chunks.push(chunk);
+  }
   try {
-    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    const { message } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly message?: unknown };
     return typeof message === 'string' ? message : '';
   } catch {
     return '';

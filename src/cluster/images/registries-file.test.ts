@@ -80,6 +80,25 @@ describe('refused with file and key', () => {
     test(text, () => assert.throws(() => parseRegistries(text, 'r'), { message: says }));
 });
 
+describe('a rewrite of all names is a path of containerd only where it is one', () => {
+  for (const [target, path, name] of [
+    ['$1', '', undefined],
+    ['team/$1', '/v2/team', undefined],
+    ['/team/a.b/${1}', '/v2/team/a.b', undefined],
+    ['acme-$1', '', 'acme-library/nginx'],
+    ['team/acme-$1', '', 'team/acme-library/nginx'],
+    ['../x/$1', '', '../x/library/nginx'],
+    ['team/../$1', '', 'team/../library/nginx'],
+    ['team/./$1', '', 'team/./library/nginx'],
+    ['team//x/$1', '', 'team/x/library/nginx'],
+  ] as const)
+    test(target, () => {
+      const text = `mirrors: {a: {endpoint: [m.io], rewrite: {"^(.*)$": "${target}"}}}`;
+      const endpoint = parseRegistries(text, 'r').mirrors['a']?.endpoints[0];
+      assert.deepEqual([endpoint?.url, endpoint?.rewrite?.('library/nginx')], [`https://m.io${path}`, name]);
+    });
+});
+
 test('files are written, leave with their registry, and never replace the user’s own', async () => {
   const platform = createSimPlatform();
   const { files } = platform;
@@ -128,12 +147,39 @@ ${[0, 1]
 [host."${proxy.url(index)}"]
   capabilities = ["pull", "resolve"]
   override_path = true
+  ca = "/d/registries/mirror-proxy-ca.pem"
   [host."${proxy.url(index)}".header]
     ${name} = "${key}"
 `,
   )
   .join('')}`,
   );
-  assert.equal((await files.stat('/d/registries/a.io/hosts.toml')).mode & 0o777, 0o600);
+  for (const name of ['a.io/hosts.toml', 'mirror-proxy-ca.pem'])
+    assert.equal((await files.stat(`/d/registries/${name}`)).mode & 0o777, 0o600);
+  assert.equal(await files.readText('/d/registries/mirror-proxy-ca.pem'), proxy.caPem);
   await proxy.close();
+  await files.writeFile('/d/registries.yaml', prefix);
+  await applyRegistries(platform, '/d');
+  assert.deepEqual(await files.readDir('/d/registries'), ['a.io']);
+});
+
+test('the proxy is closed where its files cannot be written', async () => {
+  const platform = createSimPlatform();
+  await platform.files.makeDir('/d');
+  await platform.files.writeFile('/d/registries.yaml', 'mirrors: {a.io: {endpoint: [m.io], rewrite: {a: b}}}');
+  let open = 0;
+  const listenHttp: typeof platform.listenHttp = async (options, handler) => {
+    const server = await platform.listenHttp(options, handler);
+    open += 1;
+    const close = async (graceMs: number): Promise<void> => {
+      open -= 1;
+      await server.close(graceMs);
+    };
+    return { port: server.port, setCertificate: () => undefined, close };
+  };
+  const files = Object.assign(Object.create(platform.files) as typeof platform.files, {
+    writeFileAtomic: () => Promise.reject(new Error('no space')),
+  });
+  await assert.rejects(applyRegistries({ ...platform, files, listenHttp }, '/d'), /no space/);
+  assert.equal(open, 0);
 });

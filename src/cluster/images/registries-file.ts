@@ -81,7 +81,7 @@ function readConfigs(reader: RegistriesReader, value: unknown) {
   return { tls, auth };
 }
 
-/** A prefix of all names is containerd's to put; other rewrites are the proxy's. */
+/** A path before all names is containerd's to put; other rewrites are the proxy's. */
 interface Rewrites {
   readonly prefix: string;
   readonly rewrite?: RewriteName;
@@ -92,10 +92,10 @@ function readRewrites(reader: RegistriesReader, where: string, value: unknown): 
     ([pattern, target]) => [pattern, reader.text(`${where}.${pattern}`, target)] as const,
   );
   const [[pattern, target] = ['', '']] = rewrites;
-  const prefix = /^([\w./-]*)\$(?:1|\{1\})$/.exec(target)?.[1];
+  const prefix = /^\/*((?:\w[\w.-]*\/)*)\$(?:1|\{1\})$/.exec(target)?.[1];
   if (rewrites.length === 0) return { prefix: '' };
   if (rewrites.length === 1 && /^\^?\(\.\*\)\$?$/.test(pattern) && prefix !== undefined)
-    return { prefix: prefix.replaceAll(/^\/+|\/+$/g, '') };
+    return { prefix: prefix.replace(/\/$/, '') };
   try {
     return { prefix: '', rewrite: compileRewrites(rewrites) };
   } catch (error) {

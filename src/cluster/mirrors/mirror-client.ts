@@ -40,15 +40,14 @@ export class MirrorClient {
     this.#tokens = new RegistryTokens({ net, clock, tls: this.#tls, isSecure: this.#base.protocol === 'https:' });
   }
 
-  /** Resolves with the head of the answer; that of a 401 has no body. Rejects where no answer comes. */
+  /** Resolves with the head of the answer; that of a 401 is cancelled. Rejects where no answer comes. */
   async open(request: ContentRequest): Promise<HttpAnswer> {
     const { repository, signal } = request;
     const pull: Pull = { repository, auth: request.auth ?? this.#mirror.auth, signal };
-    const first = await this.#follow(request, this.#tokens.known(pull));
+    const first = withoutRefusal(await this.#follow(request, this.#tokens.known(pull)));
     if (first.status !== 401) return first;
-    first.cancel();
     const authorization = await this.#tokens.answer(first.headers['www-authenticate'] ?? '', pull);
-    return authorization === undefined ? first : await this.#follow(request, authorization);
+    return authorization === undefined ? first : withoutRefusal(await this.#follow(request, authorization));
   }
 
   async #follow(request: ContentRequest, authorization: string | undefined): Promise<HttpAnswer> {
@@ -73,6 +72,12 @@ export class MirrorClient {
       url = nextUrl(url, location);
     }
   }
+}
+
+/** Nobody reads the body of a refusal. */
+function withoutRefusal(answer: HttpAnswer): HttpAnswer {
+  if (answer.status === 401) answer.cancel();
+  return answer;
 }
 
 /** Without a password in the URL, which would be sent as credentials. */

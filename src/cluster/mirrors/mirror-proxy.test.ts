@@ -74,8 +74,8 @@ describe('the proxy of mirrors', () => {
     return `http${tls ? 's' : ''}://127.0.0.1:${server.port}`;
   };
   const content = () => jsonResponse(200, { ok: true }, { 'docker-content-digest': blob, 'x-other': '1' });
-  const start = async (mirror: Omit<Mirror, 'rewrite'>): Promise<RunningMirrorProxy> => {
-    const proxy = await startMirrorProxy(platform, [{ ...mirror, rewrite }]);
+  const start = async (mirror: Omit<Mirror, 'rewrite'>, deps = platform): Promise<RunningMirrorProxy> => {
+    const proxy = await startMirrorProxy(deps, [{ ...mirror, rewrite }]);
     servers.push({ port: 0, setCertificate: () => undefined, close: () => proxy.close() });
     return proxy;
   };
@@ -84,8 +84,9 @@ describe('the proxy of mirrors', () => {
     path: string,
     { method = 'GET', headers = {}, key = true } = {},
   ): Promise<HttpAnswer & { readonly text: string }> => {
+    const tls = { caPem: proxy.caPem };
     const all = { ...(key ? proxy.headers : {}), ...headers };
-    const answer = await platform.net.http({ method, url: `${proxy.url(0)}${path}`, headers: all });
+    const answer = await platform.net.http({ method, url: `${proxy.url(0)}${path}`, headers: all, tls });
     return { ...answer, text: await answerText(answer, 10_000) };
   };
   /** A registry that wants tokens, and the server that gives them. */
@@ -151,6 +152,41 @@ describe('the proxy of mirrors', () => {
     assert.deepEqual([wrong.status, wrong.headers['www-authenticate']], [401, undefined]);
   });
 
+  test('no answer of refused pulls stays open', async () => {
+    const challenges = [undefined, 'Basic realm="x"', 'Bearer realm="x"', 'Other realm="x"'];
+    let open = 0;
+    const http: NodePlatform['net']['http'] = async (call) => {
+      const answer = await platform.net.http(call);
+      open += 1;
+      const close = (): void => {
+        open -= 1;
+        answer.cancel();
+      };
+      return { ...answer, cancel: close };
+    };
+    const net = Object.assign(Object.create(platform.net) as NodePlatform['net'], { http });
+    for (const challenge of challenges) {
+      const url = await serve(() =>
+        emptyResponse(401, challenge === undefined ? {} : { 'www-authenticate': challenge }),
+      );
+      const auth = { username: 'me', password: 'old' };
+      const proxy = await start({ url: `${url}/v2`, auth }, { ...platform, net });
+      for (let pulls = 0; pulls < 3; pulls += 1)
+        assert.notEqual((await pull(proxy, '/library/app/manifests/1')).status, 200);
+    }
+    assert.equal(open, 0);
+  });
+
+  test('Bearer is answered where the mirror offers Basic before it', async () => {
+    const url: string = await serve(({ path, headers }) => {
+      if (path === '/token') return jsonResponse(200, { token: 't' });
+      if (headers['authorization'] === 'Bearer t') return content();
+      return emptyResponse(401, { 'www-authenticate': `Basic realm="x", Bearer realm="${url}/token"` });
+    });
+    const proxy = await start({ url: `${url}/v2`, auth: { username: 'me', password: 'secret' } });
+    assert.equal((await pull(proxy, '/library/app/manifests/1')).status, 200);
+  });
+
   test('a redirect to another host gets neither credentials nor the client certificate', async () => {
     const port = new URL(await serve(content, true)).port;
     const url = await serve(({ headers }) => {
@@ -190,6 +226,15 @@ describe('the proxy of mirrors', () => {
     const round: string = await serve(() => emptyResponse(302, { location: `${round}/again` }));
     assert.equal((await pull(await start({ url: `${round}/v2` }), path)).status, 502);
     assert.equal(seen.length, 11);
+  });
+
+  test('loopback carries neither key nor pull secrets in clear text', async () => {
+    const proxy = await start({ url: `${await serve(content)}/v2` });
+    assert.equal(new URL(proxy.url(0)).port, String(proxy.port));
+    const call = { method: 'GET', url: `${proxy.url(0)}/library/app/manifests/1`, headers: proxy.headers };
+    await assert.rejects(platform.net.http({ ...call, url: call.url.replace('https:', 'http:') }));
+    await assert.rejects(platform.net.http({ ...call, tls: { caPem: authority.certPem } }), /certificate/);
+    assert.deepEqual(seen, []);
   });
 
   test('who lacks the key gets nothing; who has it may pull alone', async () => {

@@ -2,31 +2,29 @@
  * Serves pulls of the node's containerd from mirrors whose repositories have other names: containerd's `hosts.toml` can put
  * a path before names, and rewrite them in no other way. Listens on loopback at a free port, which the `hosts.toml` files
  * have together with a key: whoever else is on the node, as a pod with `hostNetwork`, cannot pull with the mirrors'
- * credentials. Upstream: k3s rewrites names in a fork of containerd.
+ * credentials. With TLS, since such a pod reads all that loopback carries (NET_RAW), and since whoever gets the port in the
+ * proxy's place must not hear the key. Upstream: k3s rewrites names in a fork of containerd.
  */
-import { errorMessage } from '../../base/errors.ts';
-import type { HttpHandler, HttpHeaders, HttpRequest, HttpResponse } from '../../platform/http.ts';
+import { createAuthority, issueCertificate } from '../../component-helpers/pki/certificates.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { digestOf, isTag, parseTarget, repositoryName } from '../registry/oci-names.ts';
-import { passAnswer } from '../registry/pass-answer.ts';
-import { emptyResponse, errorResponse, RegistryError } from '../registry/registry-error.ts';
 import type { Mirror } from './mirror.ts';
-import { MirrorClient } from './mirror-client.ts';
+import { createMirrorHandler, KEY_HEADER, type MirrorHandlerDeps } from './mirror-handler.ts';
 
-type Deps = Pick<Platform, 'clock' | 'crypto' | 'files' | 'listenHttp' | 'log' | 'net' | 'random'>;
+type Deps = MirrorHandlerDeps & Pick<Platform, 'listenHttp' | 'random'>;
 
-/** Names the header with the key, in hosts.toml too, so that no URL has it: those are in messages of pulls. */
-const KEY_HEADER = 'keelson-mirror-key';
 const KEY_BYTES = 32;
+const CERTIFICATE_MS = 3650 * 86_400_000;
+const HOST = '127.0.0.1';
 const CLOSE_GRACE_MS = 1_000;
-const PASSED_HEADERS = ['accept', 'range', 'user-agent'];
-const MAX_QUERY = 512;
 
 export interface RunningMirrorProxy {
   /** The URL of the mirror with this number, before the names of repositories. */
   url(index: number): string;
   /** What every request must have. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The authority of its certificate, which is new at each start. */
+  readonly caPem: string;
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -34,71 +32,27 @@ export interface RunningMirrorProxy {
 export async function startMirrorProxy(platform: Deps, mirrors: readonly Mirror[]): Promise<RunningMirrorProxy> {
   const key = Buffer.from(platform.random.fork('mirrors').bytes(KEY_BYTES)).toString('base64url');
   const handler = createMirrorHandler(platform, mirrors, key);
-  const server = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, handler);
+  const { caPem, ...pair } = await servingCertificate(platform);
+  const server = await platform.listenHttp({ host: HOST, port: 0, tls: { ...pair, http2: false } }, handler);
+  const { port } = server;
   return {
-    url: (index) => `http://127.0.0.1:${server.port}/${index}/v2`,
+    url: (index) => `https://${HOST}:${port}/${index}/v2`,
     headers: { [KEY_HEADER]: key },
+    caPem,
+    port,
     close: () => server.close(CLOSE_GRACE_MS),
   };
 }
 
-function createMirrorHandler(platform: Deps, mirrors: readonly Mirror[], key: string): HttpHandler {
-  const { crypto } = platform;
-  const log = platform.log.child('mirrors');
-  const clients = mirrors.map((mirror) => ({ mirror, client: new MirrorClient(platform, mirror) }));
-  const expected = Buffer.from(key);
-  return async (request) => {
-    const isAllowed = crypto.timingSafeEqual(expected, Buffer.from(request.headers[KEY_HEADER] ?? ''));
-    if (!isAllowed) return emptyResponse(403, { connection: 'close' });
-    try {
-      if (request.method !== 'GET' && request.method !== 'HEAD')
-        throw new RegistryError(405, 'UNSUPPORTED', 'only pulls are served here', { allow: 'GET, HEAD' }).closing();
-      const [, index = '', path = ''] = /^\/(\d{1,6})(\/v2\/.+)$/.exec(request.path) ?? [];
-      const entry = clients[Number(index)];
-      if (index === '' || entry === undefined) throw new RegistryError(404, 'UNSUPPORTED', 'there is no such mirror');
-      return await answerPull(entry.client, entry.mirror, request, path);
-    } catch (error) {
-      if (request.signal.aborted) return emptyResponse(502, { connection: 'close' });
-      if (!(error instanceof RegistryError))
-        log.warn('A mirror does not answer', { path: request.path, err: errorMessage(error) });
-      return errorResponse(
-        error instanceof RegistryError ? error : new RegistryError(502, 'UNSUPPORTED', errorMessage(error)),
-      );
-    }
-  };
-}
-
-async function answerPull(
-  client: MirrorClient,
-  mirror: Mirror,
-  request: HttpRequest,
-  path: string,
-): Promise<HttpResponse> {
-  const target = parseTarget(path);
-  if (target.kind !== 'blob' && target.kind !== 'manifest')
-    throw new RegistryError(404, 'UNSUPPORTED', 'only manifests and blobs are served here');
-  const { kind, reference } = target;
-  if (kind === 'blob' || !isTag(reference)) digestOf(reference);
-  const repository = repositoryName(mirror.rewrite(target.name));
-  const authorization = request.headers['authorization'];
-  const answer = await client.open({
-    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
-    repository,
-    path: `/${kind}s/${reference}${namespaceQuery(request.query)}`,
-    headers: Object.fromEntries(
-      PASSED_HEADERS.flatMap((name) => (request.headers[name] === undefined ? [] : [[name, request.headers[name]]])),
-    ),
-    auth: authorization?.startsWith('Basic ') === true ? { auth: authorization.slice('Basic '.length) } : undefined,
-    signal: request.signal,
+/** Its authority signs nothing else, and its key is discarded. */
+async function servingCertificate({ crypto, random, clock }: Deps) {
+  const deps = { crypto, random, nowMs: () => clock.nowMs() };
+  const authority = await createAuthority(deps, 'authority of keelson mirrors', CERTIFICATE_MS);
+  const pair = await issueCertificate(deps, authority, {
+    commonName: 'keelson mirrors',
+    ipAddresses: [HOST],
+    usages: ['server'],
+    validityMs: CERTIFICATE_MS,
   });
-  if (answer.status !== 401) return passAnswer(answer, request);
-  // containerd then repeats the request with the pod's pull secret, if it has one.
-  const challenge: HttpHeaders = authorization === undefined ? { 'www-authenticate': 'Basic realm="mirror"' } : {};
-  throw new RegistryError(401, 'DENIED', `the mirror refuses the pull of ${repository}`, challenge);
-}
-
-/** The registry that containerd pulls from, which it names for mirrors of several. */
-function namespaceQuery(query: string): string {
-  const namespace = query.length > MAX_QUERY ? null : new URLSearchParams(query).get('ns');
-  return namespace === null ? '' : `?${new URLSearchParams({ ns: namespace }).toString()}`;
+  return { ...pair, caPem: authority.certPem };
 }

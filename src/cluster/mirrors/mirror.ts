@@ -1,7 +1,7 @@
 /** What the proxy knows of one endpoint of a mirror whose repositories have other names than the pods' images. */
 import type { RewriteName } from './rewrite-name.ts';
 
-/** Paths of files in PEM form, read at each use, as by containerd. */
+/** Paths of files in PEM form, read at each use, as by containerd; the system's authorities are read once. */
 export interface MirrorTls {
   readonly ca_file?: string;
   readonly cert_file?: string;

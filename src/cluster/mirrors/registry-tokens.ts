@@ -1,6 +1,6 @@
 /**
  * Answers a registry's challenge: Basic with the credentials, or Bearer with a token that its authorization server gives
- * for them. Upstream: containerd's remotes/docker/auth and authorizer.go. Differs: tokens are asked for by GET with Basic
+ * for them, which is preferred. Upstream: containerd's remotes/docker/auth and authorizer.go. Differs: tokens are asked for by GET with Basic
  * credentials, which every authorization server takes, and by POST only for an identity token.
  */
 import { Lru } from '../../base/lru.ts';
@@ -52,14 +52,13 @@ export class RegistryTokens {
 
   /** The `Authorization` for the challenge; undefined where the credentials are of no use for it. */
   async answer(header: string, pull: Pull): Promise<string | undefined> {
-    for (const challenge of parseChallenges(header)) {
-      if (challenge.scheme === 'bearer') return await this.#bearer(challenge, pull);
-      const basic = basicOf(pull.auth);
-      if (challenge.scheme !== 'basic' || basic === undefined) continue;
-      this.#known.set(keyOf(pull), { header: basic, untilMs: Infinity });
-      return basic;
-    }
-    return undefined;
+    const challenges = parseChallenges(header);
+    const bearer = challenges.find(({ scheme }) => scheme === 'bearer');
+    if (bearer !== undefined) return await this.#bearer(bearer, pull);
+    const basic = basicOf(pull.auth);
+    if (basic === undefined || !challenges.some(({ scheme }) => scheme === 'basic')) return undefined;
+    this.#known.set(keyOf(pull), { header: basic, untilMs: Infinity });
+    return basic;
   }
 
   async #bearer({ parameters }: Challenge, pull: Pull): Promise<string | undefined> {

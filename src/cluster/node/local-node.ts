@@ -12,12 +12,11 @@ import type { Platform } from '../../platform/platform.ts';
 import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
-import { applyRegistries } from '../images/apply-registries.ts';
+import { applyRegistries, type AppliedRegistries } from '../images/apply-registries.ts';
 import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
 import { withQuietPorts } from '../network/bridge-ports.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
-import type { RunningMirrorProxy } from '../mirrors/mirror-proxy.ts';
 import type { RunningRegistry } from '../registry/run-registry.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
@@ -72,6 +71,7 @@ class Machine implements LocalNode {
   readonly #platform: Platform;
   readonly #config: LocalNodeConfig;
   readonly #network: ReturnType<typeof createPodNetwork>;
+  #registries: Promise<AppliedRegistries> | undefined;
   #runtime: Promise<CriClient> | undefined;
   #networkUp: Promise<void> | undefined;
   #node: ClusterNode | undefined;
@@ -79,7 +79,6 @@ class Machine implements LocalNode {
   #serving: Promise<void> = Promise.resolve();
   #registry: Promise<RunningRegistry | undefined> | undefined;
   #isRegistryOpen = false;
-  #mirrorProxy: RunningMirrorProxy | undefined;
   /** The kubelet configuration; undefined without settings of the user's. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
@@ -103,9 +102,12 @@ class Machine implements LocalNode {
 
   prepare(signal: AbortSignal): void {
     this.#networkUp = this.#network.start();
-    this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(signal));
+    const registries = this.#applyRegistries();
+    this.#registries = registries;
+    this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(registries, signal));
     this.#registry = this.#startRegistry(signal);
-    for (const started of [this.#networkUp, this.#runtime, this.#registry]) started.catch(() => undefined); // Awaited in `join`.
+    // Awaited in `join`.
+    for (const started of [this.#networkUp, registries, this.#runtime, this.#registry]) started.catch(() => undefined);
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
@@ -113,6 +115,8 @@ class Machine implements LocalNode {
     const platform = this.#platform;
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
     const { startNodeServices } = await import('./node-services.ts');
+    // Pods get no host port that the proxy of mirrors has.
+    const mirrorPort = (await this.#registries)?.proxy?.port;
     this.#services = startNodeServices(
       {
         ...this.#config,
@@ -120,6 +124,7 @@ class Machine implements LocalNode {
         connection,
         kubeletPort: port,
         nodeIp,
+        mirrorPort,
         network: this.#network,
         registry: this.#registry,
         kubeletDocument: this.#document,
@@ -157,7 +162,7 @@ class Machine implements LocalNode {
     await parts.wait('kubelet', this.#node?.stop());
     const ended = (start: Promise<unknown> | undefined) => start?.catch(() => undefined);
     await parts.wait('the start of the container runtime', ended(this.#runtime));
-    await parts.wait('the proxy of mirrors', this.#mirrorProxy?.close());
+    await parts.wait('the proxy of mirrors', ended(this.#registries?.then(({ proxy }) => proxy?.close())));
     await parts.wait('registry', ended(this.#registry?.then((registry) => registry?.close())));
   }
 
@@ -228,15 +233,20 @@ class Machine implements LocalNode {
     return registry;
   }
 
-  async #startRuntime(signal: AbortSignal): Promise<CriClient> {
+  /** The user's own runtime has its own registries. */
+  async #applyRegistries(): Promise<AppliedRegistries> {
+    const { instance, containerRuntimeEndpoint, registryPort } = this.#config;
+    if (containerRuntimeEndpoint !== undefined) return { auth: {} };
+    const own =
+      registryPort === undefined ? {} : (await import('../registry/run-registry.ts')).registryHosts(registryPort);
+    return await applyRegistries(this.#platform, instance.dataDir, own);
+  }
+
+  async #startRuntime(registries: Promise<AppliedRegistries>, signal: AbortSignal): Promise<CriClient> {
     const { instance, containerRuntimeEndpoint, cniBinDirs } = this.#config;
     if (containerRuntimeEndpoint !== undefined)
       return createCriClient({ clock: this.#platform.clock }, { endpoint: containerRuntimeEndpoint });
-    const { registryPort } = this.#config;
-    const own =
-      registryPort === undefined ? {} : (await import('../registry/run-registry.ts')).registryHosts(registryPort);
-    const { auth, proxy } = await applyRegistries(this.#platform, instance.dataDir, own);
-    this.#mirrorProxy = proxy;
+    const { auth } = await registries;
     const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs, auth);
     await supervisor.start(signal);
     return supervisor.client;

@@ -39,6 +39,8 @@ export interface NodeServicesDeps {
   readonly kubeletPort: number;
   /** The registry's loopback port. */
   readonly registryPort?: number | undefined;
+  /** The loopback port of the proxy of mirrors. */
+  readonly mirrorPort?: number | undefined;
   readonly registry?: Promise<RunningRegistry | undefined> | undefined;
   /** The kubelet configuration, where the user gives settings. */
   readonly kubeletDocument?: KubeletConfigurationV1Beta1 | undefined;
@@ -69,7 +71,8 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
   // Port 0 means that nothing listens.
-  const ownTcpPorts = [instance.httpsPort, deps.kubeletPort, deps.registryPort ?? 0].filter((port) => port > 0);
+  const { kubeletPort, registryPort = 0, mirrorPort = 0 } = deps;
+  const ownTcpPorts = [instance.httpsPort, kubeletPort, registryPort, mirrorPort].filter((port) => port > 0);
   const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses, ownTcpPorts };
   const tunnels = new TunnelStatus();
   const proxy = createServiceProxy({ informers, platform, recorder, ...loopback }, config);
