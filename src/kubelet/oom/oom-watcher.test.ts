@@ -10,9 +10,11 @@ it('reports kills of the whole machine, but neither earlier ones nor those of cg
   const { clock, files, log } = platform;
   let kernelLog = '[    1.5] Out of memory: Killed process 7 (old) total-vm:1kB\n';
   let asked = 0;
+  let fails: { exitCode: number; timedOut: boolean } | undefined;
   const exec = {
     run: async () => {
       asked++;
+      if (fails !== undefined) return { ...fails, stdout: '', stderr: '' };
       return { exitCode: 0, stdout: kernelLog, stderr: '', timedOut: false };
     },
   } as unknown as Platform['exec'];
@@ -41,5 +43,17 @@ it('reports kills of the whole machine, but neither earlier ones nor those of cg
   await setCount(4);
   await clock.advance(20_000);
   assert.equal(events.length, 1);
+  // While the log cannot be read nothing is forgotten: neither what was reported nor that there are kills to report.
+  kernelLog += '[   50.0] Out of memory: Killed process 10 (node) total-vm:1kB\n';
+  await setCount(5);
+  for (fails of [
+    { exitCode: 1, timedOut: false },
+    { exitCode: 0, timedOut: true },
+  ])
+    await clock.advance(1_800_000);
+  assert.ok(asked < 30, `a log that cannot be read is read seldom: ${asked}`);
+  fails = undefined;
+  await clock.advance(600_000);
+  assert.deepEqual(events.slice(1), ['SystemOOM: System OOM encountered, victim process: node, pid: 10']);
   controller.abort();
 });

@@ -5,13 +5,16 @@
  * their own limits are reported in their statuses.
  */
 import { onAbort } from '../../base/abort.ts';
+import { createBackoff } from '../../base/backoff.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { ExecResult } from '../../platform/exec.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logFailure } from '../../platform/unexpected.ts';
 
 const PERIOD_MS = 10_000;
 const DMESG_TIMEOUT_MS = 5_000;
+const MAX_RETRY_MS = 600_000;
 
 /** A process that the kernel killed because the machine ran out of memory. */
 export interface SystemOom {
@@ -44,6 +47,9 @@ export function startOomWatcher(
   let reported: ReadonlySet<string> = new Set<string>();
   let last: number | undefined;
   let looking = false;
+  /** A machine may not let its log be read at all. */
+  const backoff = createBackoff({ initialMs: PERIOD_MS, maxMs: MAX_RETRY_MS });
+  let retryAtMs = 0;
 
   async function count(): Promise<number | undefined> {
     if (!(await files.exists('/proc/vmstat'))) return undefined;
@@ -52,20 +58,20 @@ export function startOomWatcher(
   }
 
   async function kills(): Promise<SystemOom[]> {
-    const { exitCode, stdout } = await exec.run('dmesg', ['--raw', '--time-format=raw'], {
-      timeoutMs: DMESG_TIMEOUT_MS,
-    });
-    if (exitCode === 0) return systemOoms(stdout.replace(/^<\d+>/gm, ''));
-    return systemOoms((await exec.run('dmesg', [], { timeoutMs: DMESG_TIMEOUT_MS })).stdout);
+    const options = { timeoutMs: DMESG_TIMEOUT_MS };
+    const raw = await exec.run('dmesg', ['--raw', '--time-format=raw'], options);
+    if (isComplete(raw)) return systemOoms(raw.stdout.replace(/^<\d+>/gm, ''));
+    const plain = await exec.run('dmesg', [], options);
+    if (!isComplete(plain)) throw new Error(`dmesg: ${plain.timedOut ? 'timed out' : plain.stderr.trim()}`);
+    return systemOoms(plain.stdout);
   }
 
   async function checkKills(): Promise<void> {
     const now = await count();
-    const before = last;
-    last = now;
-    if (now === undefined || (before !== undefined && now <= before)) return;
-    const earlier = reported;
+    if (now === undefined || (last !== undefined && now <= last)) return;
     const found = await kills();
+    const [before, earlier] = [last, reported];
+    last = now;
     reported = new Set(found.map(keyOfKill));
     for (const kill of found) {
       const { pid, process } = kill;
@@ -78,10 +84,14 @@ export function startOomWatcher(
   }
 
   const tick = (): void => {
-    if (looking) return;
+    if (looking || clock.monotonicMs() < retryAtMs) return;
     looking = true;
     checkKills()
-      .catch((error: unknown) => logFailure(log, 'The kernel log cannot be read for OOM kills', error))
+      .then(() => backoff.reset())
+      .catch((error: unknown) => {
+        retryAtMs = clock.monotonicMs() + backoff.nextMs();
+        logFailure(log, 'The kernel log cannot be read for OOM kills', error);
+      })
       .finally(() => (looking = false));
   };
   tick();
@@ -89,3 +99,7 @@ export function startOomWatcher(
 }
 
 const keyOfKill = ({ stamp, pid }: SystemOom): string => `${stamp}/${pid}`;
+
+function isComplete({ exitCode, timedOut }: ExecResult): boolean {
+  return exitCode === 0 && !timedOut;
+}
