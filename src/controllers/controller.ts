@@ -99,6 +99,9 @@ export interface KeyedLoopConfig {
   readonly maxRetryMs?: number;
 }
 
+/** A sync that did not fail, and is tried again with back-off. Upstream: certificates.IgnorableError. */
+export class RetryLater extends Error {}
+
 export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): KeyedLoop {
   const { clock, metrics } = deps.platform;
   const rateLimiter = createControllerRateLimiter<string>(clock, config.maxRetryMs);
@@ -126,7 +129,8 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       log.error('dropping key out of the queue', { key, err: error });
       return queue.forget(key);
     }
-    if (isProgramError(error)) log.unexpected('sync failed, again later', error, { key, retries });
+    if (error instanceof RetryLater) log[retries === 0 ? 'info' : 'debug']('again later', { key, why: error.message });
+    else if (isProgramError(error)) log.unexpected('sync failed, again later', error, { key, retries });
     else if (isReason(error, 'Conflict')) log.debug('sync conflicted, again', { key, err: error });
     else log.warn('sync failed, again later', { key, retries, err: error });
     queue.addRateLimited(key);

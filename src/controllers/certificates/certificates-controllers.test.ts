@@ -172,6 +172,42 @@ describe('certificate requests', () => {
     });
   }
 
+  it('approves a kubelet’s request once its user may have it, though the right comes later', async () => {
+    const h = await start();
+    const rbac = 'rbac.authorization.k8s.io';
+    const subjects = [{ kind: 'Group', apiGroup: rbac, name: 'system:bootstrappers' }];
+    const bind = (name: string, role: string): Promise<unknown> =>
+      h.create(ClusterRoleBindings, {
+        metadata: { name },
+        roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
+        subjects,
+      });
+    await bind('ask', 'system:node-bootstrapper');
+    const body = {
+      metadata: { name: 'r' },
+      spec: {
+        request: await pem('system:node:a', 'system:nodes'),
+        signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+        usages: CLIENT_USAGES,
+      },
+    };
+    const headers = { 'impersonate-user': 'system:bootstrap:abcdef', 'impersonate-group': 'system:bootstrappers' };
+    await h.clock.drive(
+      h.admin.raw({ method: 'POST', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests', body, headers }),
+    );
+    await h.clock.advance(60_000);
+    assert.equal((await get(h)).status?.certificate, undefined);
+    await bind('client', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient');
+    await h.clock.advance(120_000);
+    assert.notEqual((await get(h)).status?.certificate, undefined);
+    const told = h.log.entries.filter(({ fields }) => String(fields['why']).includes('subject access review'));
+    assert.deepEqual(
+      told.filter(({ level }) => level !== 'debug').map(({ level }) => level),
+      ['info'],
+    );
+    await h.stop();
+  });
+
   for (const [user, group, gone] of [
     ['system:bootstrap:abcdef', 'system:bootstrappers', 'not Ready'],
     ['system:bootstrap:abcdef', 'system:bootstrappers', 'deleted'],

@@ -11,22 +11,26 @@ import { CertificateSigningRequests, Nodes, SubjectAccessReviews } from '../../a
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import { parseKey } from '../../client/object-store.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
-import { parseRequest } from '../../component-helpers/pki/certificates.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, RetryLater, type Controller, type ControllerDeps } from '../controller.ts';
+import { readPending } from './pending-requests.ts';
 import { reservedNames } from './reserved-names.ts';
+import { KUBELET_CLIENT, NODE_PREFIX } from './signer-rules.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { isPending, KUBELET_CLIENT, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'certificatesigningrequest-approving-controller';
+
+/** The rights that are looked for, and how messages name their certificates. */
+const OF_OTHERS = [['nodeclient', 'kubelet']] as const;
+const OF_ITSELF = [['selfnodeclient', 'self kubelet'], ...OF_OTHERS] as const;
 
 export function createCsrApprovingController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const requests = deps.informers.informer(CertificateSigningRequests);
   const nodes = deps.informers.informer(Nodes);
-  const reserved = reservedNames(deps.config);
+  const { crypto } = deps.platform;
+  const reader = { requests, signerName: KUBELET_CLIENT, reserved: reservedNames(deps.config), crypto };
   const log = deps.platform.log.child(NAME);
   const waiting = new WaitingRequests();
   const loop = createKeyedLoop(deps, {
@@ -38,14 +42,9 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
   });
 
   async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
-    const csr = requests.get(parseKey(key));
-    if (csr === undefined || !isOpen(csr)) return;
-    const parsed = await parseRequest(
-      deps.platform.crypto,
-      Buffer.from(csr.spec.request, 'base64').toString('utf8'),
-    ).catch(() => undefined);
-    // Requests that cannot be parsed, or are not a kubelet's, are left to people.
-    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return;
+    const pending = await readPending(reader, key);
+    if (pending === undefined) return;
+    const { csr, parsed } = pending;
     const own = parsed.commonName === csr.spec.username;
     const name = parsed.commonName.slice(NODE_PREFIX.length);
     if (!own && isNodeReady(nodes.get({ name }))) {
@@ -57,18 +56,18 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
       });
       return;
     }
-    for (const [subresource, whose] of [
-      ...(own ? [['selfnodeclient', 'self kubelet']] : []),
-      ['nodeclient', 'kubelet'],
-    ] as const) {
-      if (!(await mayHave(csr, subresource ?? '', signal))) continue;
+    for (const [subresource, whose] of own ? OF_ITSELF : OF_OTHERS) {
+      if (!(await mayHave(csr, subresource, signal))) continue;
       const message = `Auto approving ${whose} client certificate after SubjectAccessReview.`;
       const condition = { type: 'Approved', status: 'True', reason: 'AutoApproved', message };
       const status = { ...csr.status, conditions: [...(csr.status?.conditions ?? []), condition] };
       await client.resource(CertificateSigningRequests).update({ ...csr, status }, { subresource: 'approval', signal });
       return;
     }
-    log.info('recognized kubelet request is not permitted', { csr: key, user: csr.spec.username });
+    // A right may be given later, of which no event tells.
+    throw new RetryLater(
+      `recognized csr "${key}" as ${own ? '[selfnodeclient nodeclient]' : '[nodeclient]'} but subject access review was not approved`,
+    );
   }
 
   async function mayHave(
@@ -113,8 +112,4 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
     onDelete: again,
   });
   return loop;
-}
-
-function isOpen(csr: CertificateSigningRequest): boolean {
-  return csr.spec.signerName === KUBELET_CLIENT && isPending(csr);
 }

@@ -9,20 +9,28 @@
  */
 import { CertificateSigningRequests, EndpointSlices, Nodes } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import { parseKey } from '../../client/object-store.ts';
-import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
+import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { readPending } from './pending-requests.ts';
 import { reservedNames } from './reserved-names.ts';
+import { KUBELET_SERVING, NODE_PREFIX } from './signer-rules.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { isPending, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'kubelet-serving-certificate-approving-controller';
-const ELSEWHERE = 'belongs to another machine too';
-/** What a request waits for whose address another node has. */
-const ANY_NODE = '';
+/** The slice with the addresses of the API servers. */
+const SERVERS = { namespace: 'default', name: 'kubernetes' };
+/** What a request waits for whose address another machine has. */
+const ANY_ADDRESS = '';
+
+/** Why a node may not have a certificate, and whose change may end that: a node's name; undefined: nothing does. */
+interface ServingProblem {
+  readonly text: string;
+  readonly waitsFor?: string;
+}
 
 /**
  * Why the node may not have the certificate; undefined when it may. `serverAddresses`: addresses of API servers.
@@ -32,19 +40,20 @@ export function servingProblem(
   { spec }: CertificateSigningRequest,
   request: ParsedRequest,
   { nodes, serverAddresses }: { readonly nodes: readonly Node[]; readonly serverAddresses: ReadonlySet<string> },
-): string | undefined {
+): ServingProblem | undefined {
   if (spec.username !== request.commonName || !request.commonName.startsWith(NODE_PREFIX))
-    return 'the subject is not the node that asks';
+    return { text: 'the subject is not the node that asks' };
   const name = request.commonName.slice(NODE_PREFIX.length);
   const own = nodes.find((node) => node.metadata.name === name);
-  if (own === undefined) return 'the node has not registered yet';
-  if (request.dnsNames.some((dnsName) => dnsName !== name)) return 'it asks for names that are not the node’s';
+  if (request.dnsNames.some((dnsName) => dnsName !== name))
+    return { text: 'it asks for names that are not the node’s' };
+  if (own === undefined) return { text: 'the node has not registered yet', waitsFor: name };
   const addresses = addressesOf(own);
   const foreign = request.ipAddresses.find((ip) => !addresses.has(ip));
-  if (foreign !== undefined) return `${foreign} is not among the node's addresses`;
+  if (foreign !== undefined) return { text: `${foreign} is not among the node's addresses`, waitsFor: name };
   const others = new Set(nodes.filter((node) => node !== own).flatMap((node) => [...addressesOf(node)]));
   const shared = request.ipAddresses.find((ip) => serverAddresses.has(ip) || others.has(ip));
-  return shared === undefined ? undefined : `${shared} ${ELSEWHERE}`;
+  return shared === undefined ? undefined : { text: `${shared} belongs to another machine too`, waitsFor: ANY_ADDRESS };
 }
 
 function addressesOf(node: Node): Set<string> {
@@ -56,7 +65,8 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
   const requests = deps.informers.informer(CertificateSigningRequests);
   const nodes = deps.informers.informer(Nodes);
   const slices = deps.informers.informer(EndpointSlices);
-  const reserved = reservedNames(deps.config);
+  const { crypto } = deps.platform;
+  const reader = { requests, signerName: KUBELET_SERVING, reserved: reservedNames(deps.config), crypto };
   const log = deps.platform.log.child(NAME);
   const waiting = new WaitingRequests();
   const loop = createKeyedLoop(deps, {
@@ -68,15 +78,14 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
   });
 
   async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
-    const csr = requests.get(parseKey(key));
-    if (csr === undefined || !isOpen(csr)) return;
-    const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
-    const parsed = await parseRequest(deps.platform.crypto, pem).catch(() => undefined);
-    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // people decide on it
+    const pending = await readPending(reader, key);
+    if (pending === undefined) return;
+    const { csr, parsed } = pending;
     const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
     if (problem !== undefined) {
-      waiting.add(key, problem.endsWith(ELSEWHERE) ? ANY_NODE : parsed.commonName.slice(NODE_PREFIX.length));
-      log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });
+      if (problem.waitsFor !== undefined) waiting.add(key, problem.waitsFor);
+      const message = `a serving certificate ${problem.waitsFor === undefined ? 'is left to people' : 'waits'}`;
+      log.info(message, { csr: key, user: csr.spec.username, problem: problem.text });
       return;
     }
     const condition = {
@@ -90,7 +99,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
   }
 
   function serverAddresses(): Set<string> {
-    const slice = slices.get({ namespace: 'default', name: 'kubernetes' });
+    const slice = slices.get(SERVERS);
     return new Set((slice?.endpoints ?? []).flatMap(({ addresses }) => addresses));
   }
 
@@ -100,18 +109,21 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     onUpdate: (_, csr) => enqueue(csr),
     onDelete: ({ metadata }) => waiting.delete(metadata.name),
   });
-  // A node that registers or reports its addresses may have a pending request, or give up an address that another asks for.
-  const again = ({ metadata }: Stored<Node>): void =>
-    [metadata.name, ANY_NODE].flatMap((name) => waiting.takeOf(name)).forEach((name) => loop.queue.add(name));
+  const again = (...waitedFor: string[]): void =>
+    waitedFor.flatMap((name) => waiting.takeOf(name)).forEach((name) => loop.queue.add(name));
+  // A node that registers, changes its addresses or is gone may have a pending request, or give up an address that
+  // another asks for.
+  const nodeChanged = ({ metadata }: Stored<Node>): void => again(metadata.name, ANY_ADDRESS);
   nodes.addHandler({
-    onAdd: again,
+    onAdd: nodeChanged,
     onUpdate: (old, node) => {
-      if ([...addressesOf(node)].join() !== [...addressesOf(old)].join()) again(node);
+      if ([...addressesOf(node)].join() !== [...addressesOf(old)].join()) nodeChanged(node);
     },
+    onDelete: nodeChanged,
   });
+  const sliceChanged = ({ metadata }: Stored<EndpointSlice>): void => {
+    if (metadata.namespace === SERVERS.namespace && metadata.name === SERVERS.name) again(ANY_ADDRESS);
+  };
+  slices.addHandler({ onAdd: sliceChanged, onUpdate: (_, slice) => sliceChanged(slice), onDelete: sliceChanged });
   return loop;
-}
-
-function isOpen(csr: CertificateSigningRequest): boolean {
-  return csr.spec.signerName === KUBELET_SERVING && isPending(csr);
 }
