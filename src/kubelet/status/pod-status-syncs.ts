@@ -17,6 +17,7 @@ export class PodStatusSyncs {
     this.#deps = deps;
   }
 
+  /** The lifetime is that of all syncs: a request during a sync keeps the one with which the sync began. */
   request(uid: string, lifetime: AbortSignal): void {
     const inProgress = this.#syncing.get(uid);
     if (inProgress !== undefined) inProgress.again = true;
