@@ -3,12 +3,11 @@
  * routes without host; within a host the order of the snapshot, which the controller sorts. Upstream: the matching rules of
  * networking.k8s.io/v1 Ingress and of gateway.networking.k8s.io HTTPRoute.
  */
-import { patternOf } from '../../api/json-schema/patterns.ts';
-import { getOrMake } from '../../base/get-or-make.ts';
 import { isBelow } from '../gateway-api/hostnames.ts';
 import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
 import { HostRoutes } from './host-routes.ts';
 import { MatchWork } from './match-work.ts';
+import { PatternTests, type TextTest } from './pattern-tests.ts';
 
 /** The parts of a request that routes are matched by. */
 export interface MatchedRequest {
@@ -31,8 +30,7 @@ export class RouteTable {
   /** The maximum number of labels after the star of a wildcard. */
   #wildcardLabels = 0;
 
-  constructor(routes: readonly Route[]) {
-    const patterns = new Map<string, TextTest>();
+  constructor(routes: readonly Route[], patterns = new PatternTests()) {
     for (const route of routes) {
       const host = route.host.toLowerCase();
       if (host.startsWith('*.')) this.#wildcardLabels = Math.max(this.#wildcardLabels, host.split('.').length - 1);
@@ -92,11 +90,10 @@ function excludes(host: string, work: MatchWork): (names: readonly string[] | un
 }
 
 /** Routes share the tests of their patterns. */
-function compileMatch({ match }: Route, patterns: Map<string, TextTest>): CompiledRoute['matches'] {
-  const patternTest = (value: string): TextTest => getOrMake(patterns, value, () => lazyPattern(value));
+function compileMatch({ match }: Route, patterns: PatternTests): CompiledRoute['matches'] {
   const compileValue = ({ value, isRegex }: ValueMatch): TextTest =>
-    isRegex === true ? patternTest(value) : (text) => text === value;
-  const path = match.path.type === 'regex' ? patternTest(match.path.value) : () => true;
+    isRegex === true ? patterns.of(value) : (text) => text === value;
+  const path = match.path.type === 'regex' ? patterns.of(match.path.value) : () => true;
   const headers = (match.headers ?? []).map((one) => ({ name: one.name.toLowerCase(), test: compileValue(one) }));
   const params = (match.queryParams ?? []).map((one) => ({ name: one.name, test: compileValue(one) }));
   const { method } = match;
@@ -113,20 +110,4 @@ function compileMatch({ match }: Route, patterns: Map<string, TextTest>): Compil
     }
     return true;
   };
-}
-
-type TextTest = (text: string, work: MatchWork) => boolean;
-
-/** Compiles the pattern when it is first asked: all patterns of a snapshot at once would hold every route. */
-function lazyPattern(value: string): TextTest {
-  let test: TextTest | undefined;
-  return (text, work) => (test ??= compilePattern(value))(text, work);
-}
-
-/** A test whether the whole text matches. A text too long for the pattern's size, or an invalid pattern, never matches. */
-function compilePattern(value: string): TextTest {
-  const pattern = patternOf(`^(?:${value})$`);
-  if ('error' in pattern) return () => false;
-  const { longest } = pattern;
-  return (text, work) => text.length <= longest && work.take(text.length / Math.max(1, longest)) && pattern.test(text);
 }

@@ -22,6 +22,7 @@ import { Mirrors, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
 import type { StalledBodies } from './stalled-bodies.ts';
+import { PatternTests } from './pattern-tests.ts';
 import { RouteTable } from './route-table.ts';
 import { passThrough, ServerNames, type Owner } from './tls-passthrough.ts';
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
@@ -60,6 +61,7 @@ export class Router {
   readonly #deps: RouterDeps;
   readonly #weights = new WeightedChoice();
   readonly #mirrors: Mirrors;
+  #patterns = new PatternTests();
   #tables: ReadonlyMap<number, RouteTable> = new Map();
   #names: ReadonlyMap<number, ServerNames> = new Map();
   #backends: Snapshot['backends'] = {};
@@ -73,7 +75,10 @@ export class Router {
 
   /** Replaces the snapshot for later requests; requests in progress keep theirs. */
   use(snapshot: Snapshot): void {
-    this.#tables = new Map(snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes)]));
+    this.#patterns = new PatternTests(this.#patterns);
+    this.#tables = new Map(
+      snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes, this.#patterns)]),
+    );
     this.#names = new Map(snapshot.listeners.map((listener) => [listener.port, new ServerNames(listener)]));
     this.#weights.use(snapshot.listeners.flatMap(({ routes, passthrough = [] }) => [...routes, ...passthrough]));
     this.#backends = snapshot.backends;

@@ -146,6 +146,7 @@ function* ownRoute(
   const modes = modesOf(attached);
   if (kind !== 'TLSRoute' || modes.isTerminated) yield* context.policies.resolve(servicesNamedBy(route));
   const account = context.budget.account(namespaceOf(route));
+  // Also of a route that is refused later: its patterns are compiled in every snapshot.
   const excess = account.take(costOfPatterns(patternsOf(route)));
   const convertedRoute =
     kind === 'TLSRoute'

@@ -39,8 +39,8 @@ describe('patterns of routes', () => {
     assert.deepEqual(verdictsOf([routeOf(numbered(8, '/w').map(wide))]), ['ResourceLimitExceeded']);
   });
 
-  test('are converted rule by rule', () => {
-    const rules = numbered(16, '/d').map((name) => ({ ...backendTo('s'), matches: [matchOf(name)] }));
+  test('are converted match by match', () => {
+    const rules = numbered(16, '/d').map((name) => ({ ...backendTo('s'), matches: numbered(3, name).map(matchOf) }));
     const context = { services: { work: 0, resolve: () => ({ problem: { reason: 'BackendNotFound', message: '' } }) } };
     const steps = convertRoute(
       'HTTPRoute',
@@ -49,8 +49,8 @@ describe('patterns of routes', () => {
     );
     let count = 0;
     while (steps.next().done !== true) count++;
-    assert.equal(count, 16);
-    assert.equal(allSteps(convertRoute('HTTPRoute', httpRoute(rules) as never, context as never)).routes.length, 16);
+    assert.equal(count, 48);
+    assert.equal(allSteps(convertRoute('HTTPRoute', httpRoute(rules) as never, context as never)).routes.length, 48);
   });
 
   test('are compiled in the data plane when a request needs them: all of these would take gigabytes', () => {

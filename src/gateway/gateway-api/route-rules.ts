@@ -63,7 +63,7 @@ export function convertTlsRoute(object: Stored<GatewayRoute>, modes: TlsModes, c
   return new Conversion('TLSRoute', object, context).connections(modes);
 }
 
-/** One step for each rule. */
+/** One step for each match. */
 export function* convertRoute(
   kind: Exclude<RouteKind, 'TLSRoute'>,
   object: Stored<GatewayRoute>,
@@ -73,7 +73,7 @@ export function* convertRoute(
   try {
     const routes: RankedRoute[] = [];
     for (const rule of object.spec.rules ?? []) {
-      appendAll(routes, converting.rule(rule as RouteRule<never>));
+      appendAll(routes, yield* converting.rule(rule as RouteRule<never>));
       yield;
     }
     const { backends, services } = converting;
@@ -133,7 +133,7 @@ class Conversion {
   }
 
   /** Throws `UnsupportedValueError`. */
-  rule({ matches, filters, backendRefs, timeouts }: RouteRule<HttpMatch & GrpcMatch>): RankedRoute[] {
+  *rule({ matches, filters, backendRefs, timeouts }: RouteRule<HttpMatch & GrpcMatch>): Steps<RankedRoute[]> {
     const namespace = namespaceOf(this.#object);
     const { name } = this.#object.metadata;
     const mirror = (reference: BackendReference): string | undefined => this.#backend(reference) || undefined;
@@ -154,7 +154,12 @@ class Conversion {
     };
     const convert: (match: HttpMatch & GrpcMatch) => RankedMatch = this.#kind === 'HTTPRoute' ? httpMatch : grpcMatch;
     const all = matches === undefined || matches.length === 0 ? [{}] : matches;
-    return all.map(convert).map(({ match, rank }) => ({ rule, match, rank }));
+    const routes: RankedRoute[] = [];
+    for (const one of all) {
+      if (routes.length > 0) yield;
+      routes.push({ rule, ...convert(one) });
+    }
+    return routes;
   }
 
   /** The key of an HTTP backend, or `NOWHERE`. */
@@ -177,7 +182,7 @@ class Conversion {
     const from = { group: GROUP, kind: this.#kind, namespace: own };
     if (!isGranted(this.#context.grants, { from, to: { group, kind, namespace, name } }))
       return this.#unresolved('RefNotPermitted', `no ReferenceGrant of namespace ${namespace} allows service ${name}`);
-    const resolved = this.#context.services.resolve({ namespace, name, port: { number: port } });
+    const resolved = this.#context.services.resolve({ namespace, name, port: { number: port } }, own);
     if (resolved.problem !== undefined) return this.#unresolved(resolved.problem.reason, resolved.problem.message);
     return find({ ...resolved, namespace, name });
   }

@@ -108,11 +108,10 @@ class Conversion {
       this.#problems.add({ reason: 'UnsupportedBackend', message });
       return '';
     }
-    const resolved = this.#services.resolve({
-      namespace: this.#namespace,
-      name: service.name,
-      port: service.port ?? {},
-    });
+    const resolved = this.#services.resolve(
+      { namespace: this.#namespace, name: service.name, port: service.port ?? {} },
+      this.#namespace,
+    );
     if (resolved.problem !== undefined) {
       this.#problems.add(resolved.problem);
       return '';

@@ -20,15 +20,20 @@ export interface ServiceReference {
 /** A backend with its key, or the reason why there is none. */
 export type ResolvedBackend =
   | { readonly key: string; readonly portName: string; readonly backend: Backend; readonly problem?: undefined }
-  | { readonly problem: RouteProblem };
+  | UnresolvedBackend;
 
-/** Endpoints that are collected for the Services of a namespace, once for each port that routes name. */
+interface UnresolvedBackend {
+  readonly problem: RouteProblem;
+}
+
+/** Endpoints of the ports of Services that the routes of a namespace are the first to name, ready or not. */
 const MAX_ENDPOINTS = 500_000;
 
 /** The backends of one snapshot: thousands of paths may refer to one Service, whose endpoints are collected once. */
 export class ServiceBackends {
   readonly #view: ClusterView;
   readonly #resolved = new Map<string, ResolvedBackend>();
+  /** By the routes' namespace. */
   readonly #endpoints = new Map<string, number>();
   /** Endpoints that were looked at so far, with one for each call. */
   work = 0;
@@ -37,31 +42,40 @@ export class ServiceBackends {
     this.#view = view;
   }
 
-  resolve(reference: ServiceReference): ResolvedBackend {
+  /** For a route of the namespace `owner`. */
+  resolve(reference: ServiceReference, owner: string): ResolvedBackend {
     const { namespace, name, port } = reference;
     const key = `${namespace}/${name}/${port.name ?? ''}/${port.number ?? ''}`;
     this.work++;
-    return getOrMake(this.#resolved, key, () => this.#collect(reference));
+    // A backend that is too large for one namespace is not too large for all.
+    return (
+      this.#resolved.get(key) ??
+      getOrMake(this.#resolved, `${key} ${owner}`, () => this.#collect(reference, key, owner))
+    );
   }
 
-  #collect(reference: ServiceReference): ResolvedBackend {
-    const { namespace, name } = reference;
-    const count = this.#view
-      .slicesOf(namespace, name)
-      .reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
-    const ofNamespace = this.#endpoints.get(namespace) ?? 0;
-    if (ofNamespace + count > MAX_ENDPOINTS)
+  #collect(reference: ServiceReference, key: string, owner: string): ResolvedBackend {
+    const found = findPort(reference, this.#view);
+    if (found.problem !== undefined) return found;
+    const slices = this.#view.slicesOf(reference.namespace, reference.name);
+    const count = slices.reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
+    const ofOwner = this.#endpoints.get(owner) ?? 0;
+    if (ofOwner + count > MAX_ENDPOINTS)
       return problem(
         LIMIT_EXCEEDED,
-        `ports of services of namespace ${namespace} have more than ${MAX_ENDPOINTS} endpoints together`,
+        `ports of services that routes of namespace ${owner} name have more than ${MAX_ENDPOINTS} endpoints together`,
       );
-    this.#endpoints.set(namespace, ofNamespace + count);
+    this.#endpoints.set(owner, ofOwner + count);
     this.work += count;
-    return resolveService(reference, this.#view);
+    const resolved = backendOf(reference, found, slices);
+    this.#resolved.set(key, resolved);
+    return resolved;
   }
 }
 
-function resolveService({ namespace, name, port }: ServiceReference, view: ClusterView): ResolvedBackend {
+type FoundPort = { readonly service: Service; readonly port: ServicePort; readonly problem?: undefined };
+
+function findPort({ namespace, name, port }: ServiceReference, view: ClusterView): FoundPort | UnresolvedBackend {
   const service = view.service(namespace, name);
   if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
   if (service.spec?.type === 'ExternalName')
@@ -76,12 +90,20 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
       'UnsupportedBackend',
       `port ${servicePort.port} of service ${name} is ${servicePort.protocol}, not TCP`,
     );
+  return { service, port: servicePort };
+}
+
+function backendOf(
+  { namespace, name }: ServiceReference,
+  { service, port }: FoundPort,
+  slices: readonly EndpointSlice[],
+): ResolvedBackend {
   const backend = {
-    protocol: protocolOf(servicePort),
-    endpoints: endpointsOf(service, servicePort, view.slicesOf(namespace, name)),
+    protocol: protocolOf(port),
+    endpoints: endpointsOf(service, port, slices),
     isSticky: service.spec?.sessionAffinity === 'ClientIP',
   };
-  return { key: `${namespace}/${name}:${servicePort.port}`, portName: servicePort.name ?? '', backend };
+  return { key: `${namespace}/${name}:${port.port}`, portName: port.name ?? '', backend };
 }
 
 interface ServicePorts {
@@ -105,7 +127,7 @@ function firstPorts(ports: SlicePorts): ReadonlyMap<string, SlicePorts[number]> 
   return firstBy(ports, ({ name = '' }) => name);
 }
 
-function problem(reason: RouteProblem['reason'], message: string): ResolvedBackend {
+function problem(reason: RouteProblem['reason'], message: string): UnresolvedBackend {
   return { problem: { reason, message } };
 }
 
