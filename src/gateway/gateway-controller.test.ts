@@ -29,6 +29,7 @@ function startController() {
     },
     waitForSync: () => Promise.resolve(),
     list: () => objectsOf(kind),
+    byIndex: () => [],
     get: () => (kind === 'IngressClass' ? { spec: { controller: 'keelson.dev/gateway' } } : undefined),
   });
   const clock = {
