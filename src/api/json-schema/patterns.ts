@@ -2,16 +2,13 @@
 import { errorMessage } from '../../base/errors.ts';
 import { WeighedLru } from '../../base/weighed-lru.ts';
 import { compileRe2 } from '../re2-pattern.ts';
-import { compileSize } from '../re2-compile-size.ts';
+import { keptSize, MAX_KEPT_SIZE } from '../re2-kept-size.ts';
 import { programSize } from '../re2-size.ts';
 
 /** A pattern, or the reason why it is invalid. */
 type Pattern = { readonly test: (text: string) => boolean; readonly longest: number } | { readonly error: string };
 
-/** Instructions of all programs that are kept: some 120 MB. The largest program is a 64th. */
-const MAX_KEPT = 1_280_000;
-
-const compiled = new WeighedLru<string, Pattern>(1000, MAX_KEPT);
+const compiled = new WeighedLru<string, Pattern>(1000, MAX_KEPT_SIZE);
 
 /**
  * Characters times instructions of the program, about fifty milliseconds when the matcher has no fast path. Upstream has threads
@@ -27,11 +24,6 @@ function compile(pattern: string): Pattern {
   } catch (error) {
     return { error: errorMessage(error) };
   }
-}
-
-/** Classes of thousands of ranges take memory too, a quarter of what they count when they are compiled. */
-function keptSize(pattern: string): number {
-  return Math.max(programSize(pattern), Math.ceil(compileSize(pattern) / 4));
 }
 
 /**

@@ -3,9 +3,10 @@
  * apiserver/pkg/cel/library/regex.go.
  */
 import type { RE2JS } from 're2js';
-import { Lru } from '../../../base/lru.ts';
+import { WeighedLru } from '../../../base/weighed-lru.ts';
 import { compileRe2 } from '../../re2-pattern.ts';
 import { compileSize } from '../../re2-compile-size.ts';
+import { keptSize, MAX_KEPT_SIZE } from '../../re2-kept-size.ts';
 import { programSize } from '../../re2-size.ts';
 import { chargeWork } from '../meter.ts';
 import { FunctionError } from '../runtime/values.ts';
@@ -19,7 +20,7 @@ interface Compiled {
   readonly work: number;
 }
 
-const compiled = new Lru<string, Compiled>(256);
+const compiled = new WeighedLru<string, Compiled>(256, MAX_KEPT_SIZE);
 
 /** Units of work for compiling one instruction of a pattern that is not in the cache. */
 const COMPILING_COST = 8;
@@ -62,7 +63,7 @@ function compileNew(pattern: string): Compiled {
   chargeWork(work);
   try {
     const made = { regex: compileRe2(pattern), size, work };
-    compiled.set(pattern, made);
+    compiled.set(pattern, made, keptSize(pattern));
     return made;
   } catch (error) {
     throw new FunctionError((error as Error).message);
