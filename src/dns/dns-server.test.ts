@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import * as dnsPacket from 'dns-packet';
 import { EndpointSlices, Services } from '../api/gen/resources.ts';
+import { createDnsServer } from './dns-server.ts';
 import { DNS_ADDRESS, encodeQuery, service, setUpDns, slice, texts, type DnsFixture } from './dns-fixture.ts';
 
 const SVC = 'default.svc.cluster.local';
@@ -145,5 +146,40 @@ describe('the DNS server', () => {
     const text = await fixture.platform.metrics.expose();
     assert.match(text, /coredns_dns_requests_total\{proto="udp",type="A"\} 3/);
     assert.match(text, /coredns_dns_responses_total\{rcode="NXDOMAIN"\} 1/);
+  });
+
+  it('takes another port where any will do and the first one is in use over TCP, and fails where one is wanted', async () => {
+    const { platform } = await setUpDns();
+    const closed: number[] = [];
+    let next = 1000;
+    const opened = (port: number) => ({
+      local: { address: '127.0.0.1', port },
+      close: async () => void closed.push(port),
+    });
+    const datagrams = {
+      ...platform.datagrams,
+      openDatagrams: async ({ port }: { readonly port: number }) => ({
+        ...opened(port || next++),
+        send: () => undefined,
+      }),
+      listenStreams: async ({ port }: { readonly port: number }) => {
+        if (port < 1002) throw Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
+        return opened(port);
+      },
+    };
+    const serverAt = (port: number) =>
+      createDnsServer(
+        {
+          platform: { ...platform, datagrams },
+          resolve: () => Promise.reject(new Error('unused')),
+          zoneVersion: () => 1,
+        },
+        { listen: [{ address: '127.0.0.1', port }] },
+      );
+    const server = serverAt(0);
+    await server.start();
+    assert.deepEqual([server.addresses(), closed], [[{ address: '127.0.0.1', port: 1002 }], [1000, 1001]]);
+    await assert.rejects(serverAt(53).start(), { code: 'EADDRINUSE' });
+    assert.deepEqual(closed, [1000, 1001, 53]);
   });
 });

@@ -6,6 +6,7 @@
  * lookup and one copy. Encoded responses are valid while the zone is unchanged and as long as the answer says.
  */
 import { ConnectionCount } from '../base/connection-count.ts';
+import { hasErrorCode } from '../base/errors.ts';
 import { WeighedLru } from '../base/weighed-lru.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
@@ -71,6 +72,8 @@ const MIN_UDP_SIZE = 512;
 /** Larger datagrams are fragmented and often lost; TCP is better then. */
 const MAX_UDP_SIZE = 4096;
 const MAX_MESSAGE = 65_535;
+/** Attempts to find a port that is free for UDP and TCP. */
+const MAX_ATTEMPTS = 5;
 const MAX_CONNECTIONS = { total: 1000, ofOneAddress: 100 };
 
 export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): DnsServer {
@@ -110,6 +113,19 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
       }),
     );
   }
+  /** Where any port will do, another one is taken when a program has the first one for TCP. */
+  async function openBoth(at: SocketAddress): Promise<SocketAddress> {
+    for (let attempt = 1; ; attempt++) {
+      const local = await openUdp(at);
+      try {
+        await openTcp({ address: at.address, port: local.port });
+        return local;
+      } catch (error) {
+        if (at.port !== 0 || attempt === MAX_ATTEMPTS || !hasErrorCode(error, 'EADDRINUSE')) throw error;
+        await open.pop()?.close();
+      }
+    }
+  }
   async function stop(): Promise<void> {
     metrics.stop();
     await Promise.all(open.splice(0).map((socket) => socket.close()));
@@ -120,9 +136,7 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
       try {
         const opened: SocketAddress[] = [];
         for (const at of config.listen) {
-          const local = await openUdp(at);
-          await openTcp({ address: at.address, port: local.port });
-          opened.push(local);
+          opened.push(await openBoth(at));
         }
         addresses = opened;
       } catch (error) {

@@ -99,7 +99,7 @@ group('patches that do not fit', () => [
   },
   {
     run: 'patch cm p --type=merge -p {"kind":"Pod"}',
-    err: /^Error from server \(BadRequest\): Pod in version "v1" cannot be handled as a ConfigMap/,
+    err: /^The request is invalid: patch: Invalid value: "\{.*\\"kind\\":\\"Pod\\".*\}": converting \(v1\.Pod\) to \(core\.ConfigMap\): unknown conversion$/,
     code: 1,
   },
   { run: 'patch cm p -p {"foo":5}', out: 'configmap/p patched (no change)', err: 'Warning: unknown field "foo"' },
