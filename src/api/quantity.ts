@@ -27,8 +27,10 @@ const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE
 /** Upstream's message for an invalid quantity. */
 export const QUANTITY_FORMAT_TEXT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const DECIMAL_POWER: Readonly<Record<string, number>> = {
+/** By suffix, the power of two. */
+export const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+/** By suffix, the power of ten. */
+export const DECIMAL_POWER: Readonly<Record<string, number>> = {
   n: -9,
   u: -6,
   m: -3,

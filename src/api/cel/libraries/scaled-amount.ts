@@ -2,6 +2,7 @@
  * The short form in which Go keeps a quantity: a 64-bit number and a power of ten. Amounts without it are never integers to Go, even
  * where their value is whole (`1Ei`, `1000m`). Upstream: apimachinery/pkg/api/resource (ParseQuantity, int64Amount).
  */
+import { BINARY_POWER, DECIMAL_POWER } from '../../quantity.ts';
 
 /** value × 10^scale. */
 export interface ScaledAmount {
@@ -10,19 +11,6 @@ export interface ScaledAmount {
 }
 
 const PARTS = /^([+-]?)0*(\d*)(?:\.(\d*))?(.*)$/;
-const BINARY_EXPONENT: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
-const DECIMAL_EXPONENT: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  '': 0,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
 /** The most digits of a decimal number that has the short form. */
 const MAX_DIGITS = 18;
 /** The same of a binary number, less one digit for each 10/3 of its exponent. */
@@ -33,14 +21,15 @@ const MIN_SCALE = -9;
 export function scaledAmountOf(text: string): ScaledAmount | undefined {
   const [, sign, digits = '', fraction = '', suffix = ''] = PARTS.exec(text)!;
   const whole = digits === '' ? '0' : digits;
-  const binary = BINARY_EXPONENT[suffix];
+  const power = BINARY_POWER[suffix];
+  const binary = power === undefined ? undefined : Number(power);
   if (binary !== undefined && (fraction !== '' || whole.length + Math.trunc((binary * 3) / 10) > MAX_BINARY_DIGITS))
     return undefined;
   if (whole.length + fraction.length > MAX_DIGITS) return undefined;
-  const exponent = binary === undefined ? (DECIMAL_EXPONENT[suffix] ?? Number(suffix.slice(1))) : 0;
+  const exponent = binary === undefined ? (DECIMAL_POWER[suffix] ?? Number(suffix.slice(1))) : 0;
   const scale = exponent - fraction.length;
   if (scale < MIN_SCALE) return undefined;
-  const value = inRange(BigInt(`${whole}${fraction}`) << BigInt(binary ?? 0));
+  const value = inRange(BigInt(`${whole}${fraction}`) << (power ?? 0n));
   return value === undefined ? undefined : { value: sign === '-' ? -value : value, scale };
 }
 
