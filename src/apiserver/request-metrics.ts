@@ -153,7 +153,7 @@ export class RequestMetrics {
     });
   }
 
-  /** In the registry's texts. */
+  /** Undefined for what is not served. Its texts are the registry's, so that series keep no part of a request alive. */
   #servedResource({ info }: RequestScope): ResourceKey | undefined {
     const store = this.#registry.find(info.apiGroup, info.apiVersion, info.resource);
     if (store === undefined) return undefined;

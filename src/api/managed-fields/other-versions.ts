@@ -11,7 +11,6 @@ import { compareObjects, stripManaged } from './managed-entries.ts';
 import type { Managers } from './managers.ts';
 import { typeErrors } from './typed-value.ts';
 
-/** A version of a kind. */
 export interface VersionForm {
   readonly schema: StructSchema;
   /** To and from the stored version, where they differ by more than their schemas. */

@@ -5,7 +5,6 @@ import type { FieldValidation } from '../../api/codec/typed.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, type FieldCause, invalid, type StatusError } from '../../api/status-error.ts';
 
-/** The kind a body must be. */
 export interface ExpectedKind {
   readonly apiVersion: string;
   readonly kind: string;

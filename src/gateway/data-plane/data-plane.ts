@@ -11,7 +11,8 @@ import { Backends } from './backends/backends.ts';
 import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snapshot } from '../snapshot/snapshot.ts';
 import { boundedProblems } from './data-plane-report.ts';
 import { createPlaneLimits, type PlaneLimits } from './plane-limits.ts';
-import { PortServer, type Certificates } from './port-server.ts';
+import type { ByServerName } from './certificate-for.ts';
+import { PortServer } from './port-server.ts';
 import { Router } from './router.ts';
 import { StalledBodies } from './stalled-bodies.ts';
 
@@ -81,7 +82,7 @@ export class DataPlane {
     this.#backends.close();
   }
 
-  async #serve({ port, isTls, certificates }: Listener, contexts: Certificates): Promise<void> {
+  async #serve({ port, isTls, certificates }: Listener, contexts: ByServerName<SecureContext>): Promise<void> {
     let open = this.#ports.get(port);
     if (open === undefined) {
       open = {
@@ -131,7 +132,10 @@ export class DataPlane {
     this.#closing.add(closed);
   }
 
-  #certificatesOf(listeners: readonly Listener[], problems: string[]): ReadonlyMap<Listener, Certificates> {
+  #certificatesOf(
+    listeners: readonly Listener[],
+    problems: string[],
+  ): ReadonlyMap<Listener, ByServerName<SecureContext>> {
     const before = this.#contexts;
     this.#contexts = new Map();
     const contextOf = (certificate: ServedCertificate): SecureContext | undefined => {

@@ -8,7 +8,7 @@ import * as http from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import { TLSSocket, type SecureContext } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
@@ -19,11 +19,13 @@ import { readThrottle } from '../../platform/node/read-throttle.ts';
 import { requestTurn, serveInTurn } from '../../platform/node/request-turns.ts';
 import { contextOf } from '../../platform/node/sni.ts';
 import { background } from '../../platform/unexpected.ts';
+import type { ByServerName } from './certificate-for.ts';
 import { ClientHelloReader } from './client-hello.ts';
 import { answerText, type Exchange } from './exchange.ts';
 import { http2Detector, withFirstBytes } from './first-bytes.ts';
 import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
 import { Http2Exchange, malformedHttp2Head } from './http2-front.ts';
+import { terminateTls } from './terminate-tls.ts';
 import { refuseUpgrade } from './upgrade.ts';
 import type { PlaneLimits } from './plane-limits.ts';
 import type { Router } from './router.ts';
@@ -35,9 +37,6 @@ const CHECK_EVERY_MS = 2_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const MAX_STREAMS = 128;
 const TOO_MANY = 'too many requests are under way';
-
-/** Certificates by name; '' is for clients that request no served name. */
-export type Certificates = ReadonlyMap<string, SecureContext>;
 
 export interface PortServerDeps {
   readonly clock: Clock;
@@ -56,7 +55,7 @@ export class PortServer {
   /** Connections that have not sent enough bytes to determine their protocol. */
   readonly #silent = new Set<Socket>();
   readonly #pipelines = new Pipelines();
-  #certificates: Certificates = new Map();
+  #certificates: ByServerName<SecureContext> = new Map();
 
   constructor(deps: PortServerDeps, port: number, isTls: boolean) {
     this.#deps = deps;
@@ -77,7 +76,7 @@ export class PortServer {
     this.#server.prependListener('connection', (socket: Socket) => this.#onConnection(socket));
   }
 
-  use(certificates: Certificates): void {
+  use(certificates: ByServerName<SecureContext>): void {
     this.#certificates = certificates;
   }
 
@@ -289,24 +288,10 @@ export class PortServer {
     else router.serveConnection(socket, owner);
   }
 
-  /** Ends TLS here and passes the inner connection to `serve`. No protocol is negotiated, because the backend's is unknown. */
   #terminate(socket: Socket, serve: (inner: Socket) => void): void {
-    // One side may still send after the other has ended.
-    socket.allowHalfOpen = true;
-    const certificates = this.#certificates;
-    const inner = new TLSSocket(socket, {
-      isServer: true,
-      minVersion: 'TLSv1.2',
-      secureContext: certificates.get(''),
-      SNICallback: (name, callback) => callback(null, certificateFor(certificates, name)),
-    });
-    const late = this.#deps.clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => socket.destroy());
-    socket.once('close', late);
-    inner.on('error', () => socket.destroy());
-    inner.once('secure', () => {
-      late();
-      this.#guard(socket, () => serve(inner));
-    });
+    const { clock } = this.#deps;
+    const options = { certificates: this.#certificates, clock, limitMs: HANDSHAKE_TIMEOUT_MS };
+    terminateTls(socket, options, (inner) => this.#guard(socket, () => serve(inner)));
   }
 
   /** Sets the context for clients without a server name, which is the server's own. */
@@ -314,15 +299,6 @@ export class PortServer {
     if (this.#server instanceof https.Server)
       this.#server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
   }
-}
-
-/** The certificate for the name: exact, else of the longest wildcard above it, else the default. */
-function certificateFor(certificates: Certificates, name: string): SecureContext | undefined {
-  const asked = name.toLowerCase();
-  let secureContext = certificates.get(asked);
-  for (let dot = asked.indexOf('.'); secureContext === undefined && dot >= 0; dot = asked.indexOf('.', dot + 1))
-    secureContext = certificates.get(`*${asked.slice(dot)}`);
-  return secureContext ?? certificates.get('');
 }
 
 /**
